@@ -1,0 +1,42 @@
+//! The arrival of a call: which `Idem` it goes to, under which key and terms.
+
+use std::sync::Arc;
+
+use crate::begin::Arrival;
+use crate::call::Call;
+use crate::context;
+use crate::error::{Error, ErrorKind};
+use crate::ident::Ident;
+use crate::idem::Idem;
+use crate::record_key::RecordKey;
+
+impl Arrival {
+    /// A call arrives. Its `Idem` is the one the attribute names, the one in scope, or the
+    /// installed one, in this order.
+    pub(crate) fn of<R, W>(call: &Call<R, W>, ident: Ident) -> Result<Self, Error> {
+        let context = context::current();
+        let idem = match ident.idem.or_else(|| context.idem.clone()).or_else(Idem::installed) {
+            Some(idem) => idem,
+            None => return Err(Error::new(ErrorKind::NotInstalled, &call.name)),
+        };
+        let core = idem.into_core();
+        let invalid = |kind, why: String| Error::new(kind, &call.name).detail(why);
+        let key = ident.key.map_err(|why| invalid(ErrorKind::InvalidKey, why.to_string()))?;
+        let fingerprint = ident
+            .fingerprint
+            .map_err(|why| invalid(ErrorKind::InvalidKey, format!("no fingerprint: {why}")))?;
+        let terms = call.overrides.over(&core.defaults);
+        if let Some(fault) = terms.fault() {
+            return Err(invalid(ErrorKind::InvalidSetting, fault));
+        }
+        Ok(Self {
+            key: RecordKey::new(Arc::clone(&core.prefix), call.name.clone(), key),
+            fingerprint,
+            terms,
+            at: core.clock.now(),
+            slot: context.slot.as_ref().and_then(crate::observe::Slot::take),
+            context,
+            core,
+        })
+    }
+}

@@ -1,0 +1,390 @@
+//! One owner's attempt at an action: what the call, the keeper and the body's handle share of it.
+//!
+//! An attempt goes through its [`Stage`]s once, forward only, and exactly one party moves it out of
+//! `Running`: the call that has the outcome, the guard of a dropped future, or the keeper at the
+//! deadline. Every rule of time is asked of its [`Tenure`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::Waker;
+use std::time::Duration;
+
+use atomic_waker::AtomicWaker;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{EventKind, Phase};
+use crate::fingerprint::Fingerprint;
+use crate::flight::Seat;
+use crate::idem::Core;
+use crate::policy::{OnLost, Terms};
+use crate::protocol::Moment;
+use crate::protocol::tenure::Tenure;
+use crate::record::{Flags, Owner, Payload, Record, State};
+use crate::record_key::RecordKey;
+use crate::sync::lock;
+
+mod renewal;
+
+pub(crate) use renewal::{AfterReply, DueRenewal};
+
+/// An owner's hold on a key, from the command that took it to its end.
+pub(crate) struct Attempt {
+    seat: Seat,
+    owner: Owner,
+    fingerprint: Fingerprint,
+    terms: Terms,
+    taken: Taken,
+    /// The attempt in whose body this one was called.
+    outer: Option<Arc<Attempt>>,
+    progress: Mutex<Progress>,
+    /// Whether a body polled by a task has to be woken when it is stopped.
+    stopped: AtomicWaker,
+    has_stop: AtomicBool,
+    /// Told when a begin after *gone* has been answered.
+    reserved_again: Notify,
+    token: OnceLock<CancellationToken>,
+}
+
+/// How the key was taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    /// Before the first command that took it was sent.
+    pub(crate) sent: Moment,
+    /// The record's attempt: 1, or one more than the attempt that was taken over.
+    pub(crate) number: u32,
+    pub(crate) first_reserved_at_ms: u64,
+    /// The retention the record has in the store: more than zero from the start of a takeover.
+    pub(crate) remembered: Duration,
+    pub(crate) takeover: bool,
+}
+
+impl Taken {
+    /// By a begin, first sent at `sent`.
+    pub(crate) fn first(sent: Moment, reservation: &Record) -> Self {
+        Self {
+            sent,
+            number: reservation.attempt,
+            first_reserved_at_ms: reservation.first_reserved_at_ms,
+            remembered: reservation.retention(),
+            takeover: false,
+        }
+    }
+}
+
+/// Where an attempt stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The key is taken; nothing has been polled.
+    Starting,
+    /// The reconcile expression is being asked.
+    Asking,
+    /// The body runs.
+    Running,
+    /// The body is done: its outcome is being settled, by the call or by the keeper.
+    Settling,
+    /// Nothing more is done for this attempt.
+    Over,
+}
+
+/// Why a body is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    LeaseLost,
+    Deadline,
+}
+
+struct Progress {
+    tenure: Tenure,
+    stage: Stage,
+    /// The retention the record is known to have in the store.
+    remembered: Duration,
+    /// A takeover that reconcile has not answered, or whose body has not started, is never
+    /// released: that would forget the crash.
+    must_lapse: bool,
+    renewal_due: Moment,
+    renewing: bool,
+    reserving_again: bool,
+    told_at_risk: bool,
+    lost: bool,
+    stop: Option<Stop>,
+    action_deadline: Moment,
+}
+
+impl Attempt {
+    pub(crate) fn new(
+        seat: Seat,
+        (owner, fingerprint, terms): (Owner, Fingerprint, Terms),
+        taken: Taken,
+        outer: Option<Arc<Attempt>>,
+    ) -> Self {
+        let tenure = Tenure::taken(terms.lease, terms.ttl, taken.sent);
+        let progress = Progress {
+            stage: Stage::Starting,
+            remembered: taken.remembered,
+            must_lapse: taken.takeover,
+            renewal_due: tenure.first_renewal(),
+            renewing: false,
+            reserving_again: false,
+            told_at_risk: false,
+            lost: false,
+            stop: None,
+            action_deadline: Moment::NEVER,
+            tenure,
+        };
+        Self {
+            seat,
+            owner,
+            fingerprint,
+            terms,
+            taken,
+            outer,
+            progress: Mutex::new(progress),
+            stopped: AtomicWaker::new(),
+            has_stop: AtomicBool::new(false),
+            reserved_again: Notify::new(),
+            token: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.seat.core()
+    }
+
+    pub(crate) fn key(&self) -> &RecordKey {
+        self.seat.key()
+    }
+
+    pub(crate) const fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    pub(crate) const fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub(crate) const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    pub(crate) const fn taken(&self) -> &Taken {
+        &self.taken
+    }
+
+    pub(crate) fn tell(&self, kind: EventKind<'_>) {
+        self.core().observers.tell(self.key(), kind);
+    }
+
+    /// Whether this attempt, or one whose body it was called in, holds `key` of `core`.
+    pub(crate) fn holds(&self, core: &Arc<Core>, key: &RecordKey) -> bool {
+        (Arc::ptr_eq(self.core(), core) && self.key() == key)
+            || self.outer.as_ref().is_some_and(|outer| outer.holds(core, key))
+    }
+
+    /// The reservation as the store would hold it, for a begin after *gone*.
+    pub(crate) fn reservation(&self) -> Record {
+        Record { attempt: self.taken.number, ..self.record(State::Reserved) }
+            .remembered_for(lock(&self.progress).remembered)
+    }
+
+    /// The record of an outcome of this attempt.
+    pub(crate) fn outcome(&self, flags: Flags, codec: u8, value_version: u32, payload: Payload) -> Record {
+        Record { flags, codec, value_version, payload, ..self.record(State::Completed) }
+    }
+
+    fn record(&self, state: State) -> Record {
+        let mut record =
+            Record::reservation(self.owner, self.fingerprint, self.taken.first_reserved_at_ms);
+        record.state = state;
+        record.attempt = self.taken.number;
+        record
+    }
+
+    pub(crate) fn time_left(&self, now: Moment) -> Duration {
+        lock(&self.progress).tenure.time_left(now)
+    }
+
+    pub(crate) fn has_lapsed(&self) -> bool {
+        lock(&self.progress).tenure.has_lapsed()
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        lock(&self.progress).lost
+    }
+
+    /// The token that is cancelled when the lease is at risk or lost, or the action is stopped.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        let token = self.token.get_or_init(CancellationToken::new);
+        let progress = lock(&self.progress);
+        if progress.lost || progress.told_at_risk || progress.stop.is_some() {
+            token.cancel();
+        }
+        token
+    }
+
+    /// Whether something may stop the body: only then does each poll look.
+    pub(crate) fn may_be_stopped(&self) -> bool {
+        self.terms.on_lost == OnLost::Cancel || self.terms.deadline.is_some()
+    }
+
+    /// Why the body is to be dropped, if it is. Registers `waker` to be woken when that changes.
+    pub(crate) fn stop(&self, waker: &Waker) -> Option<Stop> {
+        self.stopped.register(waker);
+        self.has_stop.load(Ordering::Acquire).then(|| lock(&self.progress).stop).flatten()
+    }
+
+    /// Whether the body may be polled for the first time: the lease has two thirds left, the store
+    /// remembers as long as the policy says. From then on the keeper sees to the lease.
+    pub(crate) fn try_start(&self, now: Moment) -> bool {
+        let mut progress = lock(&self.progress);
+        let armed = self.taken.takeover || progress.remembered >= self.terms.remembered();
+        if !armed || !progress.tenure.may_start(now) {
+            return false;
+        }
+        progress.stage = Stage::Running;
+        progress.must_lapse = false;
+        if let Some(deadline) = self.terms.deadline {
+            progress.action_deadline = now.after(deadline);
+        }
+        self.attend(&progress);
+        true
+    }
+
+    /// The reconcile expression is about to be asked, under the keeper's eye.
+    pub(crate) fn start_asking(&self, now: Moment) {
+        let mut progress = lock(&self.progress);
+        progress.stage = Stage::Asking;
+        if let Some(deadline) = self.terms.deadline {
+            progress.action_deadline = now.after(deadline);
+        }
+        self.attend(&progress);
+    }
+
+    /// Reconcile has answered that the effect did not happen: the crash is settled, the body starts.
+    pub(crate) fn answered(&self) {
+        let mut progress = lock(&self.progress);
+        progress.must_lapse = false;
+        if progress.stage == Stage::Asking {
+            progress.stage = Stage::Starting;
+            progress.action_deadline = Moment::NEVER;
+            self.attend(&progress);
+        }
+    }
+
+    /// A renewal of the call's own, sent at `sent`, was confirmed by `now`.
+    pub(crate) fn renewed_before_start(&self, sent: Moment, now: Moment) {
+        let mut progress = lock(&self.progress);
+        progress.tenure.renewed(sent, now);
+        progress.remembered = progress.remembered.max(self.terms.remembered());
+        progress.renewal_due = progress.tenure.first_renewal();
+    }
+
+    /// The retention a renewal asks the store to keep.
+    pub(crate) fn wanted_retention(&self) -> Duration {
+        lock(&self.progress).remembered.max(self.terms.remembered())
+    }
+
+    /// The body is done (or reconcile knows the outcome): from now on only its settling counts.
+    /// Fails with the reason if the body had been stopped before.
+    pub(crate) fn start_settling(&self, now: Moment) -> Result<(), Stop> {
+        let mut progress = lock(&self.progress);
+        progress.tenure.observe(now);
+        match (progress.stage, progress.stop) {
+            (_, Some(stop)) => Err(stop),
+            (Stage::Over, None) => Err(Stop::LeaseLost),
+            _ => {
+                progress.stage = Stage::Settling;
+                progress.action_deadline = Moment::NEVER;
+                self.attend(&progress);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the attempt; nothing is renewed any more.
+    pub(crate) fn end(&self) {
+        let mut progress = lock(&self.progress);
+        progress.stage = Stage::Over;
+        self.attend(&progress);
+    }
+
+    /// Ends an attempt that has no outcome, and says in which stage it was; `None` if its outcome
+    /// is being settled or it is over.
+    pub(crate) fn end_without_outcome(&self) -> Option<Stage> {
+        let mut progress = lock(&self.progress);
+        let stage = progress.stage;
+        if matches!(stage, Stage::Settling | Stage::Over) {
+            return None;
+        }
+        progress.stage = Stage::Over;
+        self.attend(&progress);
+        Some(stage)
+    }
+
+    /// Whether the reservation may be freed, or has to lapse.
+    pub(crate) fn may_release(&self) -> bool {
+        !lock(&self.progress).must_lapse
+    }
+
+    /// Runs a rule of the owner's own account.
+    pub(crate) fn with_tenure<T>(&self, rule: impl FnOnce(&mut Tenure) -> T) -> T {
+        rule(&mut lock(&self.progress).tenure)
+    }
+
+    /// Resolves once no begin after *gone* is under way: release and complete are never sent beside
+    /// one, since it could revive what they end.
+    pub(crate) async fn no_begin_under_way(&self) {
+        loop {
+            let answered = self.reserved_again.notified();
+            if !lock(&self.progress).reserving_again {
+                return;
+            }
+            answered.await;
+        }
+    }
+
+    /// Takes note that another owner's record stands. Tells so once.
+    pub(crate) fn lost(&self, phase: Phase) {
+        let mut progress = lock(&self.progress);
+        if std::mem::replace(&mut progress.lost, true) {
+            return;
+        }
+        if self.terms.on_lost == OnLost::Cancel {
+            self.set_stop(&mut progress, Stop::LeaseLost);
+        }
+        drop(progress);
+        self.seat.due(Moment::NEVER, Moment::NEVER);
+        self.cancel_token();
+        self.tell(EventKind::LeaseLost { phase });
+        // The key is another's: duplicates here are to ask the store, not to wait for this body.
+        if phase == Phase::Running {
+            self.seat.vacate();
+        }
+    }
+
+    fn set_stop(&self, progress: &mut Progress, stop: Stop) {
+        if matches!(progress.stage, Stage::Running | Stage::Asking) {
+            progress.stop.get_or_insert(stop);
+            self.has_stop.store(true, Ordering::Release);
+            self.stopped.wake();
+        }
+    }
+
+    fn cancel_token(&self) {
+        if let Some(token) = self.token.get() {
+            token.cancel();
+        }
+    }
+
+    /// Sets when the keeper is to look at this attempt next, and wakes it if that is too soon for
+    /// its next tick.
+    fn attend(&self, progress: &Progress) {
+        if progress.lost {
+            // Its flight is another's by now.
+            return;
+        }
+        let (early, late) = self.next_look(progress);
+        self.seat.due(early, late);
+        self.core().keeper.attend(self.core(), late);
+    }
+}

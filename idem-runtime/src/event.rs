@@ -1,0 +1,211 @@
+//! What happens to calls, told to observers as it happens.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::backend::BackendError;
+use crate::error::{ErrorKind, KeyShown};
+use crate::record_key::RecordKey;
+
+/// Something that happened to one call or one lease.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Event<'a> {
+    /// The operation's name.
+    pub operation: &'a str,
+    /// The key as it may be shown.
+    pub key: KeyText<'a>,
+    /// What happened.
+    pub kind: EventKind<'a>,
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn new(key: &'a RecordKey, shown: KeyShown, kind: EventKind<'a>) -> Self {
+        Self { operation: key.operation(), key: KeyText { key, shown }, kind }
+    }
+}
+
+/// A key as it may be shown: a short hash, unless the builder says that keys may be logged. The
+/// text is only made when it is displayed.
+#[derive(Clone, Copy)]
+pub struct KeyText<'a> {
+    key: &'a RecordKey,
+    shown: KeyShown,
+}
+
+impl fmt::Display for KeyText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown.text(self.key))
+    }
+}
+
+impl fmt::Debug for KeyText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// In which part of an attempt its lease was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Before the action was first polled; the call begins anew.
+    Starting,
+    /// While it ran.
+    Running,
+    /// When its outcome was to be stored.
+    Completing,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum EventKind<'a> {
+    /// The action ran and its outcome was settled: stored, or the key freed after an error.
+    Executed {
+        /// Whether the outcome is stored.
+        stored: bool,
+        /// Whether it is the operation's own error.
+        error: bool,
+        /// From the call's arrival until its outcome was settled.
+        took: Duration,
+    },
+    /// The call was answered from a completed record.
+    Replayed,
+    /// The call waited for another one's outcome and was answered from it.
+    WaitedThenReplayed {
+        /// From the call's arrival.
+        waited: Duration,
+    },
+    /// The call's wait ended without an outcome.
+    WaitEnded {
+        /// From the call's arrival.
+        waited: Duration,
+    },
+    /// A duplicate was refused at once.
+    Rejected,
+    /// A call with other arguments under the same key was refused.
+    Mismatch,
+    /// A call failed at its store; nothing was run.
+    Failed {
+        /// The kind of the error the caller got.
+        kind: ErrorKind,
+        /// What the store said.
+        error: &'a BackendError,
+    },
+    /// A lapsed reservation was taken over.
+    TakenOver {
+        /// The attempt that takes over: 2 for the first takeover.
+        attempt: u32,
+    },
+    /// A call was refused because an earlier attempt vanished without an outcome.
+    OutcomeUnknown,
+    /// The reconcile expression found that the effect had happened.
+    Reconciled,
+    /// A lease was renewed.
+    Renewed {
+        /// How much later than planned the renewal was sent.
+        late: Duration,
+    },
+    /// A renewal was sent more than a tenth of its interval late.
+    RenewedLate {
+        /// How much later than planned.
+        late: Duration,
+    },
+    /// A renewal was not answered, or with an error; the next interval tries again.
+    RenewalFailed {
+        /// What the store said.
+        error: &'a BackendError,
+    },
+    /// The lease deadline passed without a confirmed renewal; nobody may have noticed.
+    LeaseAtRisk,
+    /// The store had no record of a lease; the key is reserved again while the action runs.
+    LeaseGone,
+    /// Another owner's record stands where this lease was.
+    LeaseLost {
+        /// In which part of the attempt.
+        phase: Phase,
+    },
+    /// The store did not take the outcome in time; the caller has its value, the keeper goes on.
+    CompletionDeferred,
+    /// A deferred outcome was stored after all.
+    DeferredStored,
+    /// Another owner's record stands; the outcome was not stored.
+    CompletionRefused {
+        /// Whether the caller had its value already.
+        deferred: bool,
+    },
+    /// The time in which an outcome may be stored ended before the store took it.
+    WindowClosed,
+    /// The outcome is stored without its value.
+    NotKept {
+        /// Why.
+        reason: &'a str,
+    },
+    /// A key could not be freed; it lapses with its lease.
+    ReleaseFailed {
+        /// What the store said.
+        error: &'a BackendError,
+    },
+    /// The caller's future was dropped while the action ran.
+    AbandonedByDrop,
+    /// The action panicked.
+    Panicked,
+    /// The action ran past its deadline and was dropped.
+    DeadlineExceeded,
+    /// One poll of the action held its thread for long.
+    BlockedPoll {
+        /// For how long.
+        held: Duration,
+    },
+    /// The store could not be reached and the action ran without protection.
+    RunUnprotected {
+        /// What the store said.
+        error: &'a BackendError,
+    },
+}
+
+impl EventKind<'_> {
+    /// The event's name, as it stands in logs and metrics.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Executed { .. } => "executed",
+            Self::Replayed => "replayed",
+            Self::WaitedThenReplayed { .. } => "waited_then_replayed",
+            Self::WaitEnded { .. } => "wait_ended",
+            Self::Rejected => "rejected",
+            Self::Mismatch => "mismatch",
+            Self::Failed { .. } => "failed",
+            Self::TakenOver { .. } => "taken_over",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::Reconciled => "reconciled",
+            Self::Renewed { .. } => "renewed",
+            Self::RenewedLate { .. } => "renewed_late",
+            Self::RenewalFailed { .. } => "renewal_failed",
+            Self::LeaseAtRisk => "lease_at_risk",
+            Self::LeaseGone => "lease_gone",
+            Self::LeaseLost { .. } => "lease_lost",
+            Self::CompletionDeferred => "completion_deferred",
+            Self::DeferredStored => "deferred_stored",
+            Self::CompletionRefused { .. } => "completion_refused",
+            Self::WindowClosed => "window_closed",
+            Self::NotKept { .. } => "not_kept",
+            Self::ReleaseFailed { .. } => "release_failed",
+            Self::AbandonedByDrop => "abandoned_by_drop",
+            Self::Panicked => "panicked",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::BlockedPoll { .. } => "blocked_poll",
+            Self::RunUnprotected { .. } => "run_unprotected",
+        }
+    }
+}
+
+/// Hears of every event.
+///
+/// It is called where the event happens, on the caller's thread or the keeper's: it should be quick
+/// and must not block or panic.
+pub trait Observer: Send + Sync + 'static {
+    /// Takes note of an event.
+    fn observe(&self, event: &Event<'_>);
+}

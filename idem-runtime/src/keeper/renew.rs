@@ -1,0 +1,108 @@
+//! Renewing leases in batches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::ask::no_answer;
+use crate::attempt::{AfterReply, Attempt, DueRenewal};
+use crate::backend::{BackendError, Renewal};
+use crate::idem::Core;
+use crate::protocol::Moment;
+use crate::protocol::transition::RenewReply;
+use crate::run::stopped_at_deadline;
+
+/// How many leases one batch renews at most: a store should answer one well within the bound.
+const LARGEST_BATCH: usize = 1_000;
+
+/// The renewals of one tick that go together.
+struct Batch {
+    attempts: Vec<(Arc<Attempt>, Moment, Duration)>,
+    renewals: Vec<Renewal>,
+    bound: Duration,
+}
+
+/// Sends the renewals of one tick: those with the same time to answer go together.
+pub(super) fn start(core: &Arc<Core>, due: Vec<(Arc<Attempt>, DueRenewal)>) {
+    let mut by_bound: HashMap<Duration, Batch> = HashMap::new();
+    for (attempt, DueRenewal { renewal, sent, late, bound }) in due {
+        let empty = || Batch { attempts: Vec::new(), renewals: Vec::new(), bound };
+        let batch = by_bound.entry(bound).or_insert_with(empty);
+        batch.attempts.push((attempt, sent, late));
+        batch.renewals.push(renewal);
+        if batch.renewals.len() == LARGEST_BATCH {
+            let full = std::mem::replace(batch, empty());
+            tokio::spawn(send(Arc::clone(core), full));
+        }
+    }
+    for batch in by_bound.into_values().filter(|batch| !batch.renewals.is_empty()) {
+        tokio::spawn(send(Arc::clone(core), batch));
+    }
+}
+
+async fn send(core: Arc<Core>, batch: Batch) {
+    let until = core.clock.instant(core.clock.now().after(batch.bound));
+    let replies = match timeout_at(until, answers(&core, &batch.renewals)).await {
+        Ok(replies) => replies,
+        // They may have taken effect all the same; the next interval finds out.
+        Err(_) => batch.renewals.iter().map(|_| Err(no_answer())).collect(),
+    };
+    let missing = std::iter::repeat_with(|| Err(no_answer()));
+    for ((attempt, sent, late), reply) in batch.attempts.into_iter().zip(replies.into_iter().chain(missing)) {
+        let now = core.clock.now();
+        if attempt.renewal_answered(&reply, (sent, late), now) == AfterReply::ReserveAgain {
+            tokio::spawn(reserve_again(Arc::clone(&core), attempt));
+        } else if let Some(deadline) = attempt.deadline_of_its_own() {
+            tokio::spawn(watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)));
+        }
+    }
+}
+
+/// Stops an action at its deadline whose key is another's.
+async fn watch_deadline(deadline: Instant, attempt: Weak<Attempt>) {
+    sleep_until(deadline).await;
+    if let Some(attempt) = attempt.upgrade()
+        && attempt.look(attempt.core().clock.now()).too_long
+    {
+        stopped_at_deadline(&attempt);
+    }
+}
+
+async fn answers(core: &Core, renewals: &[Renewal]) -> Vec<Result<RenewReply, BackendError>> {
+    match core.keeper.store(core).await {
+        Ok(store) => store.renew(renewals).await,
+        Err(error) => renewals.iter().map(|_| Err(error.clone())).collect(),
+    }
+}
+
+/// The store has no record of a lease whose action runs: begins again with the same owner, until
+/// that is answered. The end of the attempt waits for the answer; it is only given up when the
+/// attempt's window has ended, after which nothing but a release is sent.
+async fn reserve_again(core: Arc<Core>, attempt: Arc<Attempt>) {
+    let reservation = attempt.reservation();
+    loop {
+        let now = core.clock.now();
+        if !attempt.with_tenure(|tenure| tenure.window_is_open(now)) {
+            attempt.not_reserved_again();
+            return;
+        }
+        let bound = attempt.with_tenure(|tenure| tenure.attempt_bound());
+        let until = now.after(bound);
+        let begin = async {
+            let store = core.keeper.store(&core).await?;
+            store.begin(attempt.key(), &reservation, attempt.terms().lease).await
+        };
+        match timeout_at(core.clock.instant(until), begin).await {
+            Ok(Ok(reply)) => {
+                attempt.reserved_again(&reply, core.clock.now());
+                if let Some(deadline) = attempt.deadline_of_its_own() {
+                    watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)).await;
+                }
+                return;
+            }
+            Ok(Err(_)) | Err(_) => sleep_until(core.clock.instant(until)).await,
+        }
+    }
+}

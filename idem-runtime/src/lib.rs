@@ -1,0 +1,99 @@
+//! idem makes async functions safe to call again.
+//!
+//! One attribute on a service function, one builder at startup, and a call that is repeated (by a
+//! client that timed out, a webhook that is delivered twice, a worker that took over from a dead
+//! one) runs once and gives everyone the same answer.
+//!
+//! ```
+//! use idem_runtime::{Idem, MemoryBackend, idempotent};
+//!
+//! # #[derive(serde::Serialize, serde::Deserialize)] struct Receipt { cents: u64 }
+//! # struct Order { id: u64, cents: u64 }
+//! // The name decides under what the outcomes are stored: with it, the function may move and be
+//! // renamed.
+//! #[idempotent(name = "payments.charge", key = order.id, lease = "30s", fingerprint = order.cents)]
+//! async fn charge(order: &Order) -> Result<Receipt, idem_runtime::Error> {
+//!     Ok(Receipt { cents: order.cents })
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let idem = Idem::builder().backend(MemoryBackend::new()).build()?;
+//! idem.install()?;
+//! charge(&Order { id: 17, cents: 4_200 }).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! The modules are in the order in which a call meets them.
+
+
+mod builder;
+mod idem;
+mod shutdown;
+
+mod ident;
+mod key;
+mod fingerprint;
+mod name;
+
+mod call;
+mod direct;
+mod bounds;
+mod settings;
+mod policy;
+
+mod arrival;
+mod begin;
+mod flight;
+mod wait;
+mod takeover;
+mod ask;
+
+mod run;
+mod attempt;
+mod lease;
+mod context;
+mod keeper;
+
+mod value;
+mod settle;
+mod observe;
+
+mod event;
+mod observer;
+mod error;
+mod operator;
+
+pub mod backend;
+pub mod codec;
+pub mod memory;
+pub mod protocol;
+pub mod record;
+mod record_key;
+mod sync;
+mod time;
+
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private_v1;
+
+pub use backend::{Backend, BackendError};
+pub use builder::{BuildError, Builder};
+pub use codec::Codec;
+pub use direct::{DirectCall, OnError, Release, Store, StoreIf};
+pub use error::{Error, ErrorKind};
+pub use event::{Event, EventKind, KeyText, Observer, Phase};
+pub use fingerprint::{Fingerprint, FingerprintError};
+pub use idem::{AlreadyInstalled, Idem};
+pub use idem_macros::idempotent;
+pub use key::{InvalidKey, Key, KeyWriter, ToKey};
+pub use lease::{Lease, lease};
+pub use memory::MemoryBackend;
+#[cfg(feature = "metrics")]
+pub use observer::MetricsObserver;
+pub use observer::TracingObserver;
+pub use observe::{Facts, Observed, Outcome, Source, observe};
+pub use operator::{Decided, Decision, Inspection, Status};
+pub use policy::{LEASE_RANGE, LONGEST, OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
+pub use record_key::RecordKey;
+pub use shutdown::ShutdownReport;

@@ -1,0 +1,47 @@
+//! The observers that come with the runtime, and the list of those an `Idem` has.
+
+use std::fmt;
+
+use crate::error::KeyShown;
+use crate::event::{Event, EventKind, Observer};
+use crate::record_key::RecordKey;
+
+#[cfg(feature = "metrics")]
+mod metrics;
+mod trace;
+
+#[cfg(feature = "metrics")]
+pub use self::metrics::MetricsObserver;
+pub use trace::TracingObserver;
+
+/// Everybody who hears of this `Idem`'s events.
+pub(crate) struct Observers {
+    list: Vec<Box<dyn Observer>>,
+    shown: KeyShown,
+}
+
+impl Observers {
+    pub(crate) fn new(mut list: Vec<Box<dyn Observer>>, shown: KeyShown) -> Self {
+        #[cfg(feature = "metrics")]
+        list.insert(0, Box::new(MetricsObserver));
+        list.insert(0, Box::new(TracingObserver));
+        Self { list, shown }
+    }
+
+    pub(crate) fn tell(&self, key: &RecordKey, kind: EventKind<'_>) {
+        let event = Event::new(key, self.shown, kind);
+        for observer in &self.list {
+            observer.observe(&event);
+        }
+    }
+
+    pub(crate) const fn shown(&self) -> KeyShown {
+        self.shown
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observers").field("count", &self.list.len()).finish()
+    }
+}

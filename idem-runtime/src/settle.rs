@@ -1,0 +1,163 @@
+//! The end of an attempt: its outcome stored, or its key freed.
+//!
+//! The call and the keeper both end attempts, with the same functions: the call for a short bounded
+//! time, the keeper for as long as it makes sense. Between them stands a [`Handover`]: whatever the
+//! call leaves undone, also by being dropped, goes to the keeper.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ask::{ask, bounded, no_answer};
+use crate::attempt::{Attempt, Stage};
+use crate::backend::{BackendError, DynBackend};
+use crate::event::{EventKind, Phase};
+use crate::flight::Answer;
+use crate::idem::Core;
+use crate::keeper::Job;
+use crate::policy::OnDrop;
+use crate::protocol::Moment;
+use crate::protocol::transition::{BeginReply, CompleteReply};
+use crate::record::Record;
+
+/// How the storing of an outcome ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// It is stored.
+    Stored,
+    /// Another owner's record stands.
+    Refused,
+    /// The window had ended.
+    TooLate,
+}
+
+/// Stores an outcome, until `until` at the longest. An error means: not known to be stored yet.
+pub(crate) async fn store_outcome(
+    store: &dyn DynBackend,
+    attempt: &Attempt,
+    outcome: &Record,
+    until: Moment,
+) -> Result<Settled, BackendError> {
+    let clock = attempt.core().clock;
+    let quiet = Box::pin(attempt.no_begin_under_way());
+    bounded(clock, until, quiet).await.ok_or_else(no_answer)?;
+    let key = attempt.key();
+    while clock.now() < until {
+        let Some(until) = window(attempt, until) else { return Ok(Settled::TooLate) };
+        attempt.with_tenure(|tenure| tenure.completing(clock.now()));
+        let reply = ask(clock, until, || store.complete(key, outcome, attempt.terms().ttl)).await?;
+        let gone = match reply {
+            CompleteReply::Refused(_) => return Ok(Settled::Refused),
+            CompleteReply::Gone => true,
+            CompleteReply::Stored | CompleteReply::AlreadyStored => false,
+        };
+        // No reply that comes later opens the window again.
+        if window(attempt, until).is_none() {
+            return Ok(Settled::TooLate);
+        }
+        if !gone {
+            return Ok(Settled::Stored);
+        }
+        // Storing straight into the void would let a delayed completion revive an expired result.
+        attempt.with_tenure(crate::protocol::tenure::Tenure::gone);
+        let reservation = attempt.reservation();
+        match ask(clock, until, || store.begin(key, &reservation, attempt.terms().lease)).await? {
+            BeginReply::Acquired => {}
+            BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => return Ok(Settled::Stored),
+            BeginReply::Found(_) => return Ok(Settled::Refused),
+        }
+    }
+    Err(no_answer())
+}
+
+/// Until when the owner may send, if its window is open.
+fn window(attempt: &Attempt, until: Moment) -> Option<Moment> {
+    let now = attempt.core().clock.now();
+    attempt.with_tenure(|tenure| tenure.window_is_open(now).then(|| until.min(tenure.window_end())))
+}
+
+/// Ends the attempt by what became of its outcome, and tells everybody on its flight.
+pub(crate) fn settled(attempt: &Arc<Attempt>, outcome: Record, how: Settled, deferred: bool) {
+    match how {
+        Settled::Stored => {
+            attempt.end();
+            attempt.seat().answer(Answer::Outcome(outcome));
+            if deferred {
+                attempt.tell(EventKind::DeferredStored);
+            }
+        }
+        Settled::Refused => {
+            attempt.lost(Phase::Completing);
+            attempt.end();
+            attempt.seat().vacate();
+            attempt.tell(EventKind::CompletionRefused { deferred });
+        }
+        Settled::TooLate => {
+            attempt.end();
+            attempt.tell(EventKind::WindowClosed);
+            attempt.core().keeper.hand(attempt.core(), Job::Release(Arc::clone(attempt)));
+        }
+    }
+}
+
+/// Frees the key, until `until` at the longest. Harmless where it is not this owner's any more.
+pub(crate) async fn free(
+    store: &dyn DynBackend,
+    attempt: &Attempt,
+    until: Moment,
+) -> Result<(), BackendError> {
+    let clock = attempt.core().clock;
+    let quiet = Box::pin(attempt.no_begin_under_way());
+    bounded(clock, until, quiet).await.ok_or_else(no_answer)?;
+    ask(clock, until, || store.release(attempt.key(), attempt.owner())).await?;
+    attempt.seat().vacate();
+    Ok(())
+}
+
+/// How long a reservation of this attempt may go on standing: for so long a release is worth trying.
+pub(crate) fn longest_life(attempt: &Attempt) -> Duration {
+    attempt.terms().lease.saturating_add(attempt.wanted_retention())
+}
+
+/// Ends an attempt that has no outcome: its future was dropped, its action panicked or was stopped.
+/// Says whether its body had run.
+pub(crate) fn abandon(attempt: &Arc<Attempt>) -> bool {
+    let Some(stage) = attempt.end_without_outcome() else { return false };
+    let release = match stage {
+        // Nothing has run.
+        Stage::Starting => attempt.may_release(),
+        // The crash that is being looked into must not be forgotten: the takeover lapses again.
+        Stage::Asking => false,
+        // Whether a detached body ran to its end is as unknown as with a held one.
+        _ => attempt.terms().on_drop == OnDrop::Release,
+    };
+    if release {
+        attempt.core().keeper.hand(attempt.core(), Job::Release(Arc::clone(attempt)));
+    } else {
+        attempt.seat().vacate();
+    }
+    stage == Stage::Running
+}
+
+/// What the keeper gets unless the call says that it is done.
+pub(crate) struct Handover {
+    core: Arc<Core>,
+    job: Option<Job>,
+}
+
+impl Handover {
+    pub(crate) fn new(core: &Arc<Core>, job: Job) -> Self {
+        Self { core: Arc::clone(core), job: Some(job) }
+    }
+
+    pub(crate) fn disarm(mut self) {
+        self.job = None;
+    }
+}
+
+impl Drop for Handover {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            self.core.keeper.hand(&self.core, job);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Shutting down: no new calls, those in flight to their end, the keeper's jobs done.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use crate::idem::{Core, Idem};
+
+/// What was left when the grace period of a shutdown ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// Keys whose action was still running or waiting. Their leases are not renewed any more and
+    /// lapse; their outcomes are refused if another call takes the key meanwhile.
+    pub running: usize,
+    /// Outcomes and releases that the store had not taken.
+    pub unsettled: usize,
+}
+
+impl ShutdownReport {
+    /// Whether nothing was left.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.running == 0 && self.unsettled == 0
+    }
+}
+
+impl Idem {
+    /// Takes no new calls from now on, waits up to `grace` for those in flight and for the keeper's
+    /// jobs, ends the keeper, and reports what was left.
+    ///
+    /// Later calls are refused with `ShuttingDown`. Dropped, it has only stopped new calls; it can
+    /// be called again.
+    pub async fn shutdown(&self, grace: Duration) -> ShutdownReport {
+        let core = self.core();
+        core.life.close();
+        let until = Instant::now() + grace;
+        let _ = timeout_at(until, quiet(core)).await;
+        let report =
+            ShutdownReport { running: core.flights.count(), unsettled: core.keeper.jobs_left() };
+        core.life.shut();
+        core.keeper.nudge();
+        report
+    }
+}
+
+/// Resolves when nothing is in flight and no job is left.
+async fn quiet(core: &Core) {
+    loop {
+        let ended = core.flights.ended();
+        let done = core.keeper.job_done();
+        let (mut ended, mut done) = (std::pin::pin!(ended), std::pin::pin!(done));
+        // Registered before looking, so that nothing that ends after the look is missed.
+        ended.as_mut().enable();
+        done.as_mut().enable();
+        if core.flights.count() == 0 && core.keeper.jobs_left() == 0 {
+            return;
+        }
+        tokio::select! {
+            () = ended => {}
+            () = done => {}
+        }
+    }
+}

@@ -72,6 +72,9 @@ mod record_key;
 mod sync;
 mod time;
 
+#[cfg(feature = "testing")]
+pub mod testing;
+
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -1,0 +1,8 @@
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = order, timeout = "5m")]
+async fn charge(order: u64) -> Result<u64, Error> {
+    Ok(order)
+}
+
+fn main() {}

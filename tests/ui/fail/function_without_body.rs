@@ -1,0 +1,8 @@
+use idem_runtime::{Error, idempotent};
+
+trait Payments {
+    #[idempotent(key = order)]
+    async fn charge(&self, order: u64) -> Result<u64, Error>;
+}
+
+fn main() {}

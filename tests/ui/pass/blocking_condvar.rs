@@ -1,0 +1,15 @@
+#![deny(warnings)]
+
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = order)]
+async fn charge(order: u64) -> Result<u64, Error> {
+    let changed = tokio::sync::Notify::new();
+    changed.notify_one();
+    changed.notified().await;
+    Ok(order)
+}
+
+fn main() {
+    drop(charge(1));
+}

@@ -1,0 +1,15 @@
+#![deny(warnings)]
+
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = order)]
+async fn charge(order: u64) -> Result<u64, Error> {
+    let _ = tokio::process::Command::new("true").arg("x").status().await;
+    let mut command = tokio::process::Command::new("true");
+    let _ = command.env_clear().output().await;
+    Ok(order)
+}
+
+fn main() {
+    drop(charge(1));
+}

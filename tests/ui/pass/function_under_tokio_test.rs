@@ -1,0 +1,13 @@
+#![deny(warnings)]
+
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = "nightly")]
+#[tokio::main]
+async fn report() -> Result<(), Error> {
+    Ok(())
+}
+
+fn main() {
+    let _: fn() -> Result<(), Error> = report;
+}

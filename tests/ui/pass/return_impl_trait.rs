@@ -1,0 +1,12 @@
+#![deny(warnings)]
+
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = order)]
+async fn lines(order: u64) -> Result<Vec<u64>, Error> {
+    Ok(vec![order])
+}
+
+fn main() {
+    drop(lines(1));
+}

@@ -1,0 +1,15 @@
+#![deny(warnings)]
+
+use idem_runtime::{Error, idempotent};
+
+#[idempotent(key = order)]
+async fn serve(order: u64) -> Result<(), Error> {
+    loop {
+        tokio::task::yield_now().await;
+        println!("{order}");
+    }
+}
+
+fn main() {
+    drop(serve(1));
+}

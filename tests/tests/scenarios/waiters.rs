@@ -1,0 +1,146 @@
+//! Duplicates that wait.
+
+use std::time::Duration;
+
+use idem_runtime::testing::Operation;
+use idem_runtime::{Error, ErrorKind, OnDuplicate, Source};
+use idem_tests::{LEASE, Process, World, eventually};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+/// The owner dies while B waits: B runs, within a lease of the death.
+#[tokio::test(start_paused = true)]
+async fn waiter_takes_over() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let idem = a.idem.clone();
+    tokio::spawn(async move {
+        let call = idem.call("op").key("k");
+        call.run(|_| async {
+            sleep(LEASE * 1_000).await;
+            Ok::<_, Error>(1_u64)
+        })
+        .await
+    });
+    eventually("A has the key", || a.faults.sent(Operation::Begin) == 1).await;
+    let idem = b.idem.clone();
+    let waiting = tokio::spawn(async move {
+        let call = idem.call("op").key("k").on_duplicate(OnDuplicate::WaitFor { ms: 60_000 });
+        call.run(|_| async { Ok::<_, Error>(2_u64) }).await
+    });
+    // A lives for a while, and is renewed; then its process is gone.
+    sleep(LEASE * 5).await;
+    assert!(!waiting.is_finished());
+    a.faults.away(true);
+    let death = Instant::now();
+    let outcome = waiting.await.unwrap().unwrap();
+    assert_eq!((outcome.value, outcome.source), (2, Source::Fresh));
+    let took = death.elapsed();
+    assert!(took <= LEASE + LEASE / 20, "B ran {took:?} after the death");
+}
+
+/// A thousand callers in four processes: one run, and reads in proportion to the processes.
+#[tokio::test(start_paused = true)]
+async fn herd() {
+    let world = World::new();
+    let processes: Vec<Process> = (0..4).map(|_| world.process()).collect();
+    let mut calls = JoinSet::new();
+    for n in 0..1_000 {
+        let (idem, runs) = (processes[n % 4].idem.clone(), world.runs.clone());
+        calls.spawn(async move {
+            let call = idem.call("op").key("k");
+            call.run(|_| async move {
+                let _run = runs.start("action");
+                sleep(LEASE).await;
+                Ok::<_, Error>(7_u64)
+            })
+            .await
+        });
+    }
+    let outcomes = calls.join_all().await;
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.value == 7)));
+    assert_eq!(world.runs.total("action"), 1);
+    let fresh = outcomes.iter().filter(|outcome| outcome.as_ref().unwrap().source == Source::Fresh);
+    assert_eq!(fresh.count(), 1);
+    for process in &processes {
+        assert_eq!(process.faults.sent(Operation::Begin), 1, "one begin a process");
+        assert!(process.faults.sent(Operation::Changed) <= 1, "one subscription a process");
+        // One read after the subscription, one at the change, and the polls beside it: at most
+        // 25 ms, 50 ms, … within the second that the action takes.
+        let reads = process.faults.sent(Operation::Peek);
+        assert!(reads <= 10, "{reads} reads");
+    }
+}
+
+#[derive(Debug)]
+struct Failure;
+
+impl From<Error> for Failure {
+    fn from(_: Error) -> Self {
+        Self
+    }
+}
+
+/// When the owner's error frees the key, one waiter takes over and the others go on waiting, within
+/// bounds of their own.
+#[tokio::test(start_paused = true)]
+async fn herd_whose_owner_fails() {
+    let world = World::new();
+    let process = world.process();
+    let mut calls = JoinSet::new();
+    for _ in 0..100 {
+        let (idem, runs) = (process.idem.clone(), world.runs.clone());
+        calls.spawn(async move {
+            let call = idem.call("op").key("k");
+            call.run(|_| async move {
+                let _run = runs.start("action");
+                sleep(LEASE / 10).await;
+                if runs.total("action") < 4 {
+                    return Err(Failure);
+                }
+                Ok::<_, Failure>(7_u64)
+            })
+            .await
+        });
+    }
+    let outcomes = calls.join_all().await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_err()).count(), 3);
+    assert_eq!(world.runs.total("action"), 4);
+    assert_eq!(world.runs.most_at_once("action"), 1);
+}
+
+/// A wait is bounded, and says when to come back.
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let idem = a.idem.clone();
+    let long = tokio::spawn(async move {
+        let call = idem.call("op").key("k");
+        call.run(|_| async {
+            sleep(LEASE * 20).await;
+            Ok::<_, Error>(1_u64)
+        })
+        .await
+    });
+    eventually("A has the key", || a.faults.sent(Operation::Begin) == 1).await;
+    for process in [&a, &b] {
+        for (wait, bound) in [
+            (OnDuplicate::Wait, LEASE * 2),
+            (OnDuplicate::WaitFor { ms: 3_500 }, Duration::from_millis(3_500)),
+            (OnDuplicate::Reject, Duration::ZERO),
+        ] {
+            let start = Instant::now();
+            let call = process.idem.call("op").key("k").on_duplicate(wait);
+            let refused = call.run(|_| async { Ok::<_, Error>(2_u64) }).await.unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InProgress);
+            let took = start.elapsed();
+            assert!(took >= bound && took <= bound + LEASE / 100, "{wait:?} took {took:?}");
+            let after = refused.retry_after().unwrap();
+            assert!(after > Duration::ZERO && after <= LEASE, "{after:?}");
+        }
+        assert_eq!(process.events.count("wait_ended"), 2);
+        assert_eq!(process.events.count("rejected"), 1);
+    }
+    assert_eq!(long.await.unwrap().unwrap().value, 1);
+}

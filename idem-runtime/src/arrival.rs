@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use crate::begin::Arrival;
+use crate::builder::BuildError;
 use crate::call::Call;
 use crate::context;
 use crate::error::{Error, ErrorKind};
-use crate::ident::Ident;
 use crate::idem::Idem;
+use crate::ident::Ident;
 use crate::record_key::RecordKey;
+use crate::time::runtime_clock_is_its_own;
 
 impl Arrival {
     /// A call arrives. Its `Idem` is the one the attribute names, the one in scope, or the
     /// installed one, in this order.
     pub(crate) fn of<R, W>(call: &Call<R, W>, ident: Ident) -> Result<Self, Error> {
         let context = context::current();
-        let idem = match ident.idem.or_else(|| context.idem.clone()).or_else(Idem::installed) {
-            Some(idem) => idem,
-            None => return Err(Error::new(ErrorKind::NotInstalled, &call.name)),
+        let Some(idem) = ident.idem.or_else(|| context.idem.clone()).or_else(Idem::installed)
+        else {
+            return Err(Error::new(ErrorKind::NotInstalled, &call.name));
         };
         let core = idem.into_core();
         let invalid = |kind, why: String| Error::new(kind, &call.name).detail(why);
@@ -25,6 +27,11 @@ impl Arrival {
         let fingerprint = ident
             .fingerprint
             .map_err(|why| invalid(ErrorKind::InvalidKey, format!("no fingerprint: {why}")))?;
+        // A clock can be paused only where tokio's test utilities are on: worth two looks at the
+        // clock in a debug build, and nothing in a release build.
+        if cfg!(debug_assertions) && core.keeper.is_thread() && runtime_clock_is_its_own() {
+            return Err(invalid(ErrorKind::InvalidSetting, BuildError::PausedClock.to_string()));
+        }
         let terms = call.overrides.over(&core.defaults);
         if let Some(fault) = terms.fault() {
             return Err(invalid(ErrorKind::InvalidSetting, fault));

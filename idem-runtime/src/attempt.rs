@@ -188,7 +188,13 @@ impl Attempt {
     }
 
     /// The record of an outcome of this attempt.
-    pub(crate) fn outcome(&self, flags: Flags, codec: u8, value_version: u32, payload: Payload) -> Record {
+    pub(crate) fn outcome(
+        &self,
+        flags: Flags,
+        codec: u8,
+        value_version: u32,
+        payload: Payload,
+    ) -> Record {
         Record { flags, codec, value_version, payload, ..self.record(State::Completed) }
     }
 
@@ -285,20 +291,18 @@ impl Attempt {
     }
 
     /// The body is done (or reconcile knows the outcome): from now on only its settling counts.
-    /// Fails with the reason if the body had been stopped before.
+    /// Fails with the reason if the attempt has been ended before, at its deadline.
     pub(crate) fn start_settling(&self, now: Moment) -> Result<(), Stop> {
         let mut progress = lock(&self.progress);
         progress.tenure.observe(now);
-        match (progress.stage, progress.stop) {
-            (_, Some(stop)) => Err(stop),
-            (Stage::Over, None) => Err(Stop::LeaseLost),
-            _ => {
-                progress.stage = Stage::Settling;
-                progress.action_deadline = Moment::NEVER;
-                self.attend(&progress);
-                Ok(())
-            }
+        // An outcome that was reached in the very poll in which the lease was lost is still one.
+        if progress.stage == Stage::Over {
+            return Err(progress.stop.unwrap_or(Stop::LeaseLost));
         }
+        progress.stage = Stage::Settling;
+        progress.action_deadline = Moment::NEVER;
+        self.attend(&progress);
+        Ok(())
     }
 
     /// Ends the attempt; nothing is renewed any more.

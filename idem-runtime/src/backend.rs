@@ -86,7 +86,10 @@ pub trait Backend: Send + Sync + 'static {
     ) -> impl Future<Output = Result<FenceReply, BackendError>> + Send;
 
     /// What stands under the key and how long it will, read only.
-    fn peek(&self, key: &RecordKey) -> impl Future<Output = Result<Option<Found>, BackendError>> + Send;
+    fn peek(
+        &self,
+        key: &RecordKey,
+    ) -> impl Future<Output = Result<Option<Found>, BackendError>> + Send;
 
     /// A watch on the key. Once this returns, every later change wakes it; it may also wake early.
     /// The runtime polls beside it, so that a wake-up that is lost costs a poll and not the wait.

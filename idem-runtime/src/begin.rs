@@ -11,6 +11,7 @@ use crate::event::EventKind;
 use crate::fingerprint::Fingerprint;
 use crate::flight::{Answer, Holder, Joined, Seat, join};
 use crate::idem::Core;
+use crate::keeper::Job;
 use crate::observe::{Facts, Slot, Source};
 use crate::policy::{OnOutage, Terms};
 use crate::protocol::Moment;
@@ -18,7 +19,6 @@ use crate::protocol::judge::agree;
 use crate::protocol::transition::BeginReply;
 use crate::record::{Owner, Record, Standing, State};
 use crate::record_key::RecordKey;
-use crate::keeper::Job;
 use crate::settle::Handover;
 use crate::time::wall_ms;
 use crate::wait::Awaited;
@@ -121,16 +121,25 @@ impl Arrival {
         }
     }
 
-    async fn send_begin(&self, reservation: &Record, sent: Moment) -> Result<BeginReply, BackendError> {
+    async fn send_begin(
+        &self,
+        reservation: &Record,
+        sent: Moment,
+    ) -> Result<BeginReply, BackendError> {
         let core = &self.core;
         // Past the lease deadline the key could not be used any more.
         let lease_ends = sent.after(self.terms.lease - self.terms.lease / 10);
         let until = sent.after(core.store_timeout).min(lease_ends);
         // A begin that is given up for good may have taken effect.
-        let forget =
-            Job::Forget { key: self.key.clone(), owner: reservation.owner, lease: self.terms.lease };
+        let forget = Job::Forget {
+            key: self.key.clone(),
+            owner: reservation.owner,
+            lease: self.terms.lease,
+        };
         let given_up = Handover::new(core, forget);
-        let reply = ask(core.clock, until, || core.store.begin(&self.key, reservation, self.terms.lease)).await;
+        let reply =
+            ask(core.clock, until, || core.store.begin(&self.key, reservation, self.terms.lease))
+                .await;
         match &reply {
             Ok(_) => given_up.disarm(),
             Err(error) if error.is_answer() => given_up.disarm(),

@@ -123,6 +123,7 @@ impl<R, W> fmt::Debug for Call<R, W> {
 }
 
 /// How a call goes on after its begin.
+#[allow(clippy::large_enum_variant, reason = "it is made and taken apart inside one box")]
 #[derive(Debug)]
 pub enum Begun<R, W = Freed> {
     /// It is answered.

@@ -14,8 +14,8 @@ use crate::call::{Begun, Call};
 use crate::codec::{Codec, MessagePack};
 use crate::context::{self, Context, within};
 use crate::error::{Error, ErrorKind};
-use crate::ident::Ident;
 use crate::idem::Idem;
+use crate::ident::Ident;
 use crate::key::ToKey;
 use crate::lease::{Lease, lease};
 use crate::observe::{Facts, Outcome, Slot};
@@ -229,12 +229,10 @@ impl<P, C: Codec> DirectCall<P, C> {
         reported(async move {
             match call.begin(ident).await {
                 Err(answer) | Ok(Begun::Replay(answer)) => answer,
-                Ok(Begun::Run(mut running)) => {
-                    match running.renew_while(in_body(action)).await {
-                        Ok(result) => running.complete(result).await,
-                        Err(answer) => answer,
-                    }
-                }
+                Ok(Begun::Run(mut running)) => match running.renew_while(in_body(action)).await {
+                    Ok(result) => running.complete(result).await,
+                    Err(answer) => answer,
+                },
             }
         })
         .await
@@ -285,12 +283,10 @@ impl<P, C: Codec> DirectCall<P, C> {
         reported(async move {
             match call.begin_reconciling(ident, ask).await {
                 Err(answer) | Ok(Begun::Replay(answer)) => answer,
-                Ok(Begun::Run(mut running)) => {
-                    match running.renew_while(in_body(action)).await {
-                        Ok(result) => running.complete(result).await,
-                        Err(answer) => answer,
-                    }
-                }
+                Ok(Begun::Run(mut running)) => match running.renew_while(in_body(action)).await {
+                    Ok(result) => running.complete(result).await,
+                    Err(answer) => answer,
+                },
             }
         })
         .await
@@ -302,7 +298,8 @@ impl<P, C: Codec> DirectCall<P, C> {
         E: FromRefusal,
         P: OnError<T, E>,
     {
-        let refuse = |kind, why: &str| E::from_refusal(Error::new(kind, &self.operation).detail(why));
+        let refuse =
+            |kind, why: &str| E::from_refusal(Error::new(kind, &self.operation).detail(why));
         check_operation(&self.operation).map_err(|why| refuse(ErrorKind::InvalidSetting, why))?;
         let Some(ident) = self.ident else {
             return Err(refuse(ErrorKind::InvalidKey, "no key was given"));

@@ -63,7 +63,9 @@ impl ErrorKind {
             Self::InvalidSetting => "its settings contradict each other",
             Self::InvalidKey => "its key cannot be used",
             Self::InProgress => "another call with this key is still running; call again later",
-            Self::FingerprintMismatch => "this key was used before with other arguments; use a new key",
+            Self::FingerprintMismatch => {
+                "this key was used before with other arguments; use a new key"
+            }
             Self::LeaseLost => "another owner took the key; call again to get its outcome",
             Self::DeadlineExceeded => "the action took longer than its deadline and was dropped",
             Self::OutcomeUnknown => {
@@ -74,7 +76,9 @@ impl ErrorKind {
                 "it is done, but the stored outcome cannot be read back with this type, codec and version"
             }
             Self::NotKept => "it is done, but its value could not be kept",
-            Self::Reentrant => "the action called itself with its own key, which would wait for itself",
+            Self::Reentrant => {
+                "the action called itself with its own key, which would wait for itself"
+            }
             Self::ShuttingDown => "this process is shutting down; call another one",
         }
     }

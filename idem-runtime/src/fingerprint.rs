@@ -45,11 +45,7 @@ impl Fingerprint {
         let mut half = [0; 16];
         half.copy_from_slice(&blake3::hash(&bytes).as_bytes()[..16]);
         // Never seen, but then it must not read as none.
-        Ok(if half == [0; 16] {
-            Fingerprint([0xff; 16])
-        } else {
-            Fingerprint(half)
-        })
+        Ok(if half == [0; 16] { Fingerprint([0xff; 16]) } else { Fingerprint(half) })
     }
 
     /// The fingerprint that was stored as these bytes; zeros are [`Fingerprint::NONE`].

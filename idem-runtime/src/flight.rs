@@ -311,7 +311,8 @@ fn leave(core: &Core, flight: &Arc<Flight>, seat: Option<(&AtomicBool, Option<An
     let answered = matches!(state.phase, Phase::Answered(_));
     let ends = !answered && (state.members == 0 || matches!(seat, Some((_, Some(_)))));
     if ends
-        && let Ok(entry) = shard.find_entry(flight.key.local_hash(), |other| Arc::ptr_eq(other, flight))
+        && let Ok(entry) =
+            shard.find_entry(flight.key.local_hash(), |other| Arc::ptr_eq(other, flight))
     {
         entry.remove();
     }
@@ -319,7 +320,10 @@ fn leave(core: &Core, flight: &Arc<Flight>, seat: Option<(&AtomicBool, Option<An
     let mut old = None;
     if let Some((_, answer)) = seat {
         let is_answer = answer.is_some();
-        old = Some(std::mem::replace(&mut state.phase, answer.map_or(Phase::Vacant, Phase::Answered)));
+        old = Some(std::mem::replace(
+            &mut state.phase,
+            answer.map_or(Phase::Vacant, Phase::Answered),
+        ));
         flight.due.set(Moment::NEVER, Moment::NEVER);
         if others && is_answer {
             flight.turn.notify_waiters();

@@ -127,7 +127,6 @@ impl Idem {
     ///
     /// The operation's name has letters, digits, `.`, `_`, `-`, `/` only and does not begin with
     /// `idem.`; others are refused when the call runs.
-    #[must_use]
     pub fn call(&self, operation: impl Into<std::borrow::Cow<'static, str>>) -> DirectCall {
         DirectCall::new(self.clone(), operation.into())
     }

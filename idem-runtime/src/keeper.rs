@@ -53,7 +53,8 @@ pub(crate) struct Keeper {
     place: Place,
     started: AtomicBool,
     agenda: Agenda,
-    jobs: Mutex<Vec<Job>>,
+    /// Each holds its `Idem`, so that the keeper does not end before they are done.
+    jobs: Mutex<Vec<(Arc<Core>, Job)>>,
     /// Jobs that are under way, for `shutdown`.
     busy: Mutex<usize>,
     wake: Notify,
@@ -87,7 +88,7 @@ impl Keeper {
     /// Leaves a job to the keeper.
     pub(crate) fn hand(&self, core: &Arc<Core>, job: Job) {
         *lock(&self.busy) += 1;
-        lock(&self.jobs).push(job);
+        lock(&self.jobs).push((Arc::clone(core), job));
         self.start(core);
         self.wake.notify_one();
     }
@@ -100,6 +101,11 @@ impl Keeper {
     /// Resolves when a job is done after this was enabled.
     pub(crate) fn job_done(&self) -> Notified<'_> {
         self.done.notified()
+    }
+
+    /// Whether it lives in a time of its own, apart from a paused runtime's.
+    pub(crate) fn is_thread(&self) -> bool {
+        self.place == Place::Thread
     }
 
     /// Wakes the keeper, to look whether it is still needed.
@@ -158,7 +164,7 @@ async fn keep(core: Weak<Core>) {
 /// Starts everything that is due, and says when the next thing is.
 fn tick(core: &Arc<Core>) -> Moment {
     let keeper = &core.keeper;
-    for job in std::mem::take(&mut *lock(&keeper.jobs)) {
+    for (core, job) in std::mem::take(&mut *lock(&keeper.jobs)) {
         jobs::start(core, job);
     }
     keeper.agenda.open();

@@ -246,10 +246,7 @@ impl ToKey for bool {
 #[cfg(feature = "uuid")]
 impl ToKey for uuid::Uuid {
     fn write(&self, out: &mut KeyWriter) {
-        out.text(
-            self.as_hyphenated()
-                .encode_lower(&mut Self::encode_buffer()),
-        );
+        out.text(self.as_hyphenated().encode_lower(&mut Self::encode_buffer()));
     }
 }
 
@@ -273,7 +270,6 @@ to_key_integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 macro_rules! to_key_pointers {
     ($($pointer:ty)*) => {$(
-        #[diagnostic::do_not_recommend]
         impl<T: ToKey + ?Sized> ToKey for $pointer {
             fn write(&self, out: &mut KeyWriter) {
                 (**self).write(out);
@@ -286,7 +282,6 @@ to_key_pointers!(&T &mut T Box<T> Rc<T> Arc<T>);
 
 macro_rules! to_key_tuples {
     ($(($($part:ident $at:tt)*))*) => {$(
-        #[diagnostic::do_not_recommend]
         impl<$($part: ToKey),*> ToKey for ($($part,)*) {
             fn write(&self, out: &mut KeyWriter) {
                 out.tuple(&[$(&self.$at),*]);

@@ -25,22 +25,23 @@
 //!
 //! The modules are in the order in which a call meets them.
 
-
+// At startup and at the end.
 mod builder;
 mod idem;
 mod shutdown;
 
-mod ident;
+// What a call is: its key and fingerprint, its settings, its expansion.
 mod key;
 mod fingerprint;
+mod ident;
 mod name;
-
+mod bounds;
+mod policy;
+mod settings;
 mod call;
 mod direct;
-mod bounds;
-mod settings;
-mod policy;
 
+// Its begin: the `Idem` it goes to, its seat, the store, those it waits for.
 mod arrival;
 mod begin;
 mod flight;
@@ -48,33 +49,36 @@ mod wait;
 mod takeover;
 mod ask;
 
+// Its action under a lease that the keeper renews.
 mod run;
 mod attempt;
 mod lease;
 mod context;
 mod keeper;
 
+// Its end: the outcome stored and told.
 mod value;
+pub mod codec;
 mod settle;
 mod observe;
+mod error;
 
+// What others see and do.
 mod event;
 mod observer;
-mod error;
 mod operator;
 
-pub mod backend;
-pub mod codec;
-pub mod memory;
+// What it all rests on.
 pub mod protocol;
 pub mod record;
 mod record_key;
+pub mod backend;
+pub mod memory;
 mod sync;
 mod time;
 
 #[cfg(feature = "testing")]
 pub mod testing;
-
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -92,10 +96,10 @@ pub use idem_macros::idempotent;
 pub use key::{InvalidKey, Key, KeyWriter, ToKey};
 pub use lease::{Lease, lease};
 pub use memory::MemoryBackend;
+pub use observe::{Facts, Observed, Outcome, Source, observe};
 #[cfg(feature = "metrics")]
 pub use observer::MetricsObserver;
 pub use observer::TracingObserver;
-pub use observe::{Facts, Observed, Outcome, Source, observe};
 pub use operator::{Decided, Decision, Inspection, Status};
 pub use policy::{LEASE_RANGE, LONGEST, OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
 pub use record_key::RecordKey;

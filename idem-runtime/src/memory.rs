@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::backend::{Backend, BackendError, Reach, Renewal, Watch};
 use crate::protocol::transition::{
-    self, BeginReply, CompleteReply, DiscardReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
+    self, BeginReply, CompleteReply, DiscardReply, FenceReply, ReleaseReply, RenewReply,
+    ReplaceReply,
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;

@@ -10,7 +10,8 @@
 macro_rules! __idem_operation_name {
     ($function:literal) => {{
         const PATH: &str = ::core::concat!(::core::module_path!(), "::", $function);
-        const NAME: [u8; $crate::__private_v1::name_len(PATH)] = $crate::__private_v1::name_bytes(PATH);
+        const NAME: [u8; $crate::__private_v1::name_len(PATH)] =
+            $crate::__private_v1::name_bytes(PATH);
         const { $crate::__private_v1::name_str(&NAME) }
     }};
 }

@@ -173,7 +173,9 @@ impl Idem {
                 if decided == Decided::Done {
                     let until = core.clock.now().after(core.store_timeout);
                     let release = || core.store.release(&key, reservation.owner);
-                    ask(core.clock, until, release).await.map_err(|error| self.failed(&key, error))?;
+                    ask(core.clock, until, release)
+                        .await
+                        .map_err(|error| self.failed(&key, error))?;
                 }
                 Ok(decided)
             }
@@ -193,7 +195,9 @@ impl Idem {
         let replace = || core.store.replace(key, seen, by, life, Some(lapsed.retention()));
         match ask(core.clock, until, replace).await {
             Ok(ReplaceReply::Replaced) => Ok(Decided::Done),
-            Ok(ReplaceReply::Stands(Some(standing))) if standing.record().is_none_or(|r| r.state == State::Reserved) => {
+            Ok(ReplaceReply::Stands(Some(standing)))
+                if standing.record().is_none_or(|r| r.state == State::Reserved) =>
+            {
                 Ok(Decided::InProgress)
             }
             Ok(ReplaceReply::Stands(_)) => Ok(Decided::NothingToDecide),
@@ -212,7 +216,9 @@ impl Idem {
     async fn peek(&self, key: &RecordKey) -> Result<Option<Found>, Error> {
         let core = self.core();
         let until = core.clock.now().after(core.store_timeout);
-        ask(core.clock, until, || core.store.peek(key)).await.map_err(|error| self.failed(key, error))
+        ask(core.clock, until, || core.store.peek(key))
+            .await
+            .map_err(|error| self.failed(key, error))
     }
 
     fn error(&self, kind: ErrorKind, key: &RecordKey) -> Error {

@@ -116,7 +116,9 @@ impl Terms {
         if !(shortest..=longest).contains(&lease) {
             return Some(format!("a lease is at least 100 ms and at most 24 h, not {lease:?}"));
         }
-        for (name, duration) in [("ttl", Some(ttl)), ("deadline", deadline), ("retention", Some(retention))] {
+        for (name, duration) in
+            [("ttl", Some(ttl)), ("deadline", deadline), ("retention", Some(retention))]
+        {
             if duration.is_some_and(|duration| duration.is_zero() || duration > LONGEST) {
                 return Some(format!("the {name} is more than zero and at most 3650 days"));
             }

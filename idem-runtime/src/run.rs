@@ -161,7 +161,8 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
         }];
         let send = || {
             let replies = core.store.renew(&renewal);
-            let first = async { replies.await.pop().unwrap_or_else(|| Err(crate::ask::no_answer())) };
+            let first =
+                async { replies.await.pop().unwrap_or_else(|| Err(crate::ask::no_answer())) };
             Box::pin(first) as crate::backend::Boxed<'_, _>
         };
         match ask(core.clock, until, send).await {

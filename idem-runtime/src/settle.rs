@@ -62,7 +62,9 @@ pub(crate) async fn store_outcome(
         let reservation = attempt.reservation();
         match ask(clock, until, || store.begin(key, &reservation, attempt.terms().lease)).await? {
             BeginReply::Acquired => {}
-            BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => return Ok(Settled::Stored),
+            BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => {
+                return Ok(Settled::Stored);
+            }
             BeginReply::Found(_) => return Ok(Settled::Refused),
         }
     }

@@ -46,7 +46,13 @@ impl Arrival {
         let sent = self.now();
         let until = sent.after(core.store_timeout).min(sent.after(self.terms.lease / 2));
         let reply = ask(core.clock, until, || {
-            core.store.replace(&self.key, lapsed.head(), &reservation, life, Some(lapsed.retention()))
+            core.store.replace(
+                &self.key,
+                lapsed.head(),
+                &reservation,
+                life,
+                Some(lapsed.retention()),
+            )
         })
         .await;
         match reply {

@@ -115,11 +115,15 @@ impl<R, W> Table<R, W> {
         }
         if outcome.value_version != self.version {
             let (stored, own) = (outcome.value_version, self.version);
-            return Err(unreadable(format!("it was stored as version {stored}, this code reads version {own}")));
+            return Err(unreadable(format!(
+                "it was stored as version {stored}, this code reads version {own}"
+            )));
         }
         if outcome.codec != self.codec {
             let (stored, own) = (outcome.codec, self.codec);
-            return Err(unreadable(format!("it was stored by codec {stored}, this code reads codec {own}")));
+            return Err(unreadable(format!(
+                "it was stored by codec {stored}, this code reads codec {own}"
+            )));
         }
         (self.decode)(outcome)
     }
@@ -161,12 +165,7 @@ pub(crate) fn encode<T, C: Codec>(value: &T, flags: Flags) -> Encoded
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
 {
-    let payload = Payload::of(|out| {
-        let start = out.len();
-        C::encode(value, out)?;
-        C::decode::<T>(&out[start..]).map(drop)
-    });
-    match payload {
+    match Payload::of(|out| C::encode_checked(value, out)) {
         Ok(payload) => Encoded { flags, payload, not_kept: None },
         Err(error) => not_kept(flags, error.to_string()),
     }

@@ -89,28 +89,27 @@ impl Arrival {
         let mut watch = self.subscribe(until).await;
         let mut pause = FIRST_POLL;
         loop {
-            let (found, lapses_in) = match self.peek(until).await {
+            let seen = self.peek(until).await;
+            let now = self.now();
+            let (lapses_in, failed) = match seen {
                 Ok(None) => return Ok(Step::Anew(seat)),
                 Ok(Some(found)) => {
-                    let lapses_in = match judge(&found, self.fingerprint) {
-                        Verdict::InProgress { lapses_in } => lapses_in,
-                        _ => return self.act_on(seat, &found).await,
+                    let Verdict::InProgress { lapses_in } = judge(&found, self.fingerprint) else {
+                        return self.act_on(seat, &found).await;
                     };
-                    (Ok(found), lapses_in)
+                    self.show(&seat, &found, now.after(lapses_in));
+                    (lapses_in, None)
                 }
-                Err(error) => (Err(error), LONGEST_POLL),
+                Err(error) => (LONGEST_POLL, Some(error)),
             };
-            let now = self.now();
-            if let Ok(found) = &found {
-                self.show(&seat, found, now.after(lapses_in));
-            }
             if now >= until {
-                return Err(match found {
-                    Ok(_) => self.wait_ended(Some(lapses_in)),
-                    Err(error) => self.failed(error),
+                return Err(match failed {
+                    None => self.wait_ended(Some(lapses_in)),
+                    Some(error) => self.failed(error),
                 });
             }
-            let next = now.after(jittered(pause).min(lapses_in.max(Duration::from_millis(1)))).min(until);
+            let soonest = jittered(pause).min(lapses_in.max(Duration::from_millis(1)));
+            let next = now.after(soonest).min(until);
             self.change_or(&mut watch, next).await;
             pause = (pause * 2).min(LONGEST_POLL);
             if watch.is_none() {

@@ -54,83 +54,27 @@ types! {
 }
 
 fn receipt() -> Receipt {
-    Receipt {
-        id: 1,
-        cents: 2,
-        note: "x".into(),
-    }
+    Receipt { id: 1, cents: 2, note: "x".into() }
 }
 
 fn described<C: Codec>() {
     let note = || String::from("x");
     let bytes = written::<C, _>(&receipt());
-    reads::<C, _>(
-        &bytes,
-        &OtherName {
-            id: 1,
-            cents: 2,
-            note: note(),
-        },
-    );
-    reads::<C, _>(
-        &bytes,
-        &Reordered {
-            id: 1,
-            cents: 2,
-            note: note(),
-        },
-    );
+    reads::<C, _>(&bytes, &OtherName { id: 1, cents: 2, note: note() });
+    reads::<C, _>(&bytes, &Reordered { id: 1, cents: 2, note: note() });
     reads::<C, _>(&bytes, &Removed { id: 1, cents: 2 });
-    reads::<C, _>(
-        &bytes,
-        &RemovedFirst {
-            cents: 2,
-            note: note(),
-        },
-    );
-    reads::<C, _>(
-        &bytes,
-        &Defaulted {
-            id: 1,
-            more: 0,
-            cents: 2,
-            note: note(),
-        },
-    );
-    reads::<C, _>(
-        &bytes,
-        &Widened {
-            id: 1,
-            cents: 2,
-            note: note(),
-        },
-    );
-    reads::<C, _>(
-        &bytes,
-        &Optional {
-            id: 1,
-            cents: Some(2),
-            note: note(),
-        },
-    );
-    reads::<C, _>(
-        &bytes,
-        &Retyped {
-            id: 1,
-            cents: 2,
-            note: note(),
-        },
-    );
+    reads::<C, _>(&bytes, &RemovedFirst { cents: 2, note: note() });
+    reads::<C, _>(&bytes, &Defaulted { id: 1, more: 0, cents: 2, note: note() });
+    reads::<C, _>(&bytes, &Widened { id: 1, cents: 2, note: note() });
+    reads::<C, _>(&bytes, &Optional { id: 1, cents: Some(2), note: note() });
+    reads::<C, _>(&bytes, &Retyped { id: 1, cents: 2, note: note() });
     unreadable::<C, Renamed>(&bytes);
     unreadable::<C, Added>(&bytes);
     unreadable::<C, Strict>(&bytes);
     unreadable::<C, String>(&bytes);
     unreadable::<C, u8>(&bytes);
     unreadable::<C, Vec<u8>>(&bytes);
-    let too_large = Receipt {
-        cents: u32::MAX,
-        ..receipt()
-    };
+    let too_large = Receipt { cents: u32::MAX, ..receipt() };
     unreadable::<C, Retyped>(&written::<C, _>(&too_large));
 }
 
@@ -148,24 +92,14 @@ fn structs_in_json() {
 #[test]
 fn structs_in_bincode() {
     let bytes = written::<Bincode, _>(&receipt());
-    reads::<Bincode, _>(
-        &bytes,
-        &OtherName {
-            id: 1,
-            cents: 2,
-            note: "x".into(),
-        },
-    );
+    reads::<Bincode, _>(&bytes, &OtherName { id: 1, cents: 2, note: "x".into() });
     for message in [
         unreadable::<Bincode, Renamed>(&bytes),
         unreadable::<Bincode, Reordered>(&bytes),
         unreadable::<Bincode, Retyped>(&bytes),
         unreadable::<Bincode, Widened>(&bytes),
     ] {
-        assert!(
-            message.ends_with("its type had other fields or variants then"),
-            "{message}"
-        );
+        assert!(message.ends_with("its type had other fields or variants then"), "{message}");
     }
     unreadable::<Bincode, Removed>(&bytes);
     unreadable::<Bincode, RemovedFirst>(&bytes);
@@ -188,12 +122,7 @@ types! {
 fn statuses() -> [(Status, Appended, Swapped, Inserted); 3] {
     [
         (Status::Open, Appended::Open, Swapped::Open, Inserted::Open),
-        (
-            Status::Paid(1),
-            Appended::Paid(1),
-            Swapped::Paid(1),
-            Inserted::Paid(1),
-        ),
+        (Status::Paid(1), Appended::Paid(1), Swapped::Paid(1), Inserted::Paid(1)),
         (
             Status::Closed { by: 1 },
             Appended::Closed { by: 1 },
@@ -257,11 +186,7 @@ fn a_renamed_field_with_an_alias() {
     types! {
         struct Aliased { id: u32, #[serde(alias = "cents")] amount: u32, note: String }
     }
-    let expected = Aliased {
-        id: 1,
-        amount: 2,
-        note: "x".into(),
-    };
+    let expected = Aliased { id: 1, amount: 2, note: "x".into() };
     reads::<MessagePack, _>(&written::<MessagePack, _>(&receipt()), &expected);
     reads::<Json, _>(&written::<Json, _>(&receipt()), &expected);
     #[cfg(feature = "bincode")]
@@ -274,10 +199,7 @@ fn bytes_after_the_value_are_not_ignored() {
         let mut bytes = written::<C, _>(&receipt());
         bytes.extend_from_slice(more);
         let message = unreadable::<C, Receipt>(&bytes);
-        assert!(
-            message.contains("holds more than its type asks for"),
-            "{message}"
-        );
+        assert!(message.contains("holds more than its type asks for"), "{message}");
     }
     longer::<MessagePack>(&[0xc0]);
     longer::<MessagePack>(&[0x00, 0x00]);

@@ -37,9 +37,7 @@ fn unreadable<C: Codec, T: Value>(bytes: &[u8]) -> String {
 
 fn samples() -> Vec<Everything> {
     let mut runner = TestRunner::deterministic();
-    (0..3)
-        .map(|_| everything().new_tree(&mut runner).unwrap().current())
-        .collect()
+    (0..3).map(|_| everything().new_tree(&mut runner).unwrap().current()).collect()
 }
 
 /// Cut off anywhere it is unreadable; with any byte changed it is some value or unreadable.
@@ -151,16 +149,8 @@ fn a_depth_of_ten_thousand_in_bincode() {
 #[cfg(target_os = "linux")]
 fn address_space() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmPeak:"))
-        .unwrap();
-    line.split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse::<u64>()
-        .unwrap()
-        * 1024
+    let line = status.lines().find(|line| line.starts_with("VmPeak:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
 /// A length of four gigabytes, or of everything, before a handful of bytes.
@@ -168,10 +158,7 @@ fn address_space() -> u64 {
 #[test]
 fn a_damaged_length_allocates_nothing_of_its_size() {
     let before = address_space();
-    for head in [
-        [0xdb, 0xff, 0xff, 0xff, 0xff],
-        [0xc6, 0xff, 0xff, 0xff, 0xff],
-    ] {
+    for head in [[0xdb, 0xff, 0xff, 0xff, 0xff], [0xc6, 0xff, 0xff, 0xff, 0xff]] {
         unreadable::<MessagePack, String>(&head);
         unreadable::<MessagePack, Bytes>(&head);
     }
@@ -189,10 +176,7 @@ fn a_damaged_length_allocates_nothing_of_its_size() {
             unreadable::<Bincode, std::collections::HashMap<u64, u64>>(&bytes);
             // Units take no bytes, so the end of the bytes does not end them.
             let message = unreadable::<Bincode, Vec<()>>(&bytes);
-            assert!(
-                message.contains("more elements than its bytes can hold"),
-                "{message}"
-            );
+            assert!(message.contains("more elements than its bytes can hold"), "{message}");
         }
     }
     // Other tests run beside this one, so leave room for their stacks and heaps.

@@ -19,9 +19,7 @@ use proptest::prelude::*;
 fn kept<C: Codec, T: Value>(value: &T) -> Result<(), CodecError> {
     let mut out = b"before".to_vec();
     let checked = C::encode_checked(value, &mut out);
-    let Some(bytes) = out.strip_prefix(b"before") else {
-        panic!("the bytes before are gone")
-    };
+    let Some(bytes) = out.strip_prefix(b"before") else { panic!("the bytes before are gone") };
     match &checked {
         Ok(()) => assert_eq!(C::decode::<T>(bytes).unwrap(), *value),
         Err(error) => {
@@ -51,11 +49,7 @@ fn json<T: Value>(value: &T, known: impl Fn(&T) -> Result<(), CodecError>) {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

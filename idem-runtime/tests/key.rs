@@ -14,7 +14,8 @@ use std::num::NonZero;
 use std::str::Chars;
 use std::sync::Arc;
 
-use idem_runtime::{InvalidKey, Key, KeyWriter, Template, ToKey};
+use idem_runtime::__private_v1::Template;
+use idem_runtime::{InvalidKey, Key, KeyWriter, ToKey};
 use proptest::prelude::*;
 
 fn text<K: ToKey + ?Sized>(key: &K) -> String {
@@ -49,10 +50,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, stop: Option<char>) -> Self {
-        Reader {
-            rest: text.chars().peekable(),
-            stop,
-        }
+        Reader { rest: text.chars().peekable(), stop }
     }
 
     fn whole(text: &'a str) -> Tree {
@@ -63,11 +61,7 @@ impl<'a> Reader<'a> {
             parts.push(reader.part());
         }
         assert_eq!(reader.rest.next(), None, "{text}");
-        if parts.len() > 1 {
-            Tree::Tuple(parts)
-        } else {
-            parts.remove(0)
-        }
+        if parts.len() > 1 { Tree::Tuple(parts) } else { parts.remove(0) }
     }
 
     fn part(&mut self) -> Tree {
@@ -107,11 +101,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             self.rest.next();
-            text.push(if next == '\\' {
-                self.rest.next().unwrap()
-            } else {
-                next
-            });
+            text.push(if next == '\\' { self.rest.next().unwrap() } else { next });
         }
         text
     }
@@ -120,9 +110,7 @@ impl<'a> Reader<'a> {
 fn trees() -> impl Strategy<Value = Tree> {
     // Few characters, so that values that could meet are likely.
     let leaf = "[ab:()\\\\./é]{0,4}".prop_map(Tree::Text);
-    leaf.prop_recursive(4, 24, 4, |inner| {
-        prop::collection::vec(inner, 1..5).prop_map(Tree::Tuple)
-    })
+    leaf.prop_recursive(4, 24, 4, |inner| prop::collection::vec(inner, 1..5).prop_map(Tree::Tuple))
 }
 
 fn is_blank(tree: &Tree) -> bool {
@@ -221,26 +209,11 @@ fn texts_are_pinned() {
     assert_eq!(text(&("", 1, "")), ":1:");
     assert_eq!(text(&(1, 2, 3, 4, 5, 6, 7, 8)), "1:2:3:4:5:6:7:8");
     assert_eq!(text("(\\)"), "\\(\\\\\\)");
-    assert_eq!(
-        text(&Template::new(&["", "/", ""], &[&"acme", &42])),
-        "acme/42"
-    );
-    assert_eq!(
-        text(&Template::new(&["", "/", ""], &[&"a/c", &"4/2"])),
-        "a\\/c/4/2"
-    );
-    assert_eq!(
-        text(&Template::new(&["t-", "-é", "é."], &[&-5, &"é"])),
-        "t-\\-5-é\\éé."
-    );
-    assert_eq!(
-        text(&Template::new(&["", "/x"], &[&("a", "/")])),
-        "(a:\\/)/x"
-    );
-    assert_eq!(
-        text(&Template::new(&["", "(x)"], &[&("a", "b")])),
-        "(a:b)\\.(x)"
-    );
+    assert_eq!(text(&Template::new(&["", "/", ""], &[&"acme", &42])), "acme/42");
+    assert_eq!(text(&Template::new(&["", "/", ""], &[&"a/c", &"4/2"])), "a\\/c/4/2");
+    assert_eq!(text(&Template::new(&["t-", "-é", "é."], &[&-5, &"é"])), "t-\\-5-é\\éé.");
+    assert_eq!(text(&Template::new(&["", "/x"], &[&("a", "/")])), "(a:\\/)/x");
+    assert_eq!(text(&Template::new(&["", "(x)"], &[&("a", "b")])), "(a:b)\\.(x)");
     assert_eq!(text(&Template::new(&["", "(x)"], &[&7])), "7\\.(x)");
     assert_eq!(text(&Template::new(&["daily"], &[])), "daily");
 }
@@ -255,14 +228,8 @@ fn every_kind_of_key() {
     assert_eq!(text(&'ß'), "ß");
     assert_eq!(text(&(true, false)), "true:false");
     assert_eq!(text(&(u8::MAX, i8::MIN)), "255:-128");
-    assert_eq!(
-        text(&(u128::MAX, i128::MIN)),
-        format!("{}:{}", u128::MAX, i128::MIN)
-    );
-    assert_eq!(
-        text(&(usize::MAX, isize::MIN)),
-        format!("{}:{}", usize::MAX, isize::MIN)
-    );
+    assert_eq!(text(&(u128::MAX, i128::MIN)), format!("{}:{}", u128::MAX, i128::MIN));
+    assert_eq!(text(&(usize::MAX, isize::MIN)), format!("{}:{}", usize::MAX, isize::MIN));
     assert_eq!(text(&NonZero::new(7_u64).unwrap()), "7");
     let dynamic: &dyn ToKey = &7;
     assert_eq!(text(dynamic), "7");
@@ -271,10 +238,7 @@ fn every_kind_of_key() {
 #[cfg(feature = "uuid")]
 #[test]
 fn uuids_are_written_with_hyphens() {
-    assert_eq!(
-        text(&uuid::Uuid::from_u128(7)),
-        "00000000-0000-0000-0000-000000000007"
-    );
+    assert_eq!(text(&uuid::Uuid::from_u128(7)), "00000000-0000-0000-0000-000000000007");
 }
 
 #[test]
@@ -283,15 +247,9 @@ fn a_key_without_any_text_is_refused() {
     assert_eq!(Key::of(""), empty);
     assert_eq!(Key::of(&("", "")), empty);
     assert_eq!(Key::of(&("", ("",))), empty);
-    assert_eq!(
-        Key::of(&Template::new(&["order-", "/", ""], &[&"", &("", "")])),
-        empty
-    );
+    assert_eq!(Key::of(&Template::new(&["order-", "/", ""], &[&"", &("", "")])), empty);
     assert_eq!(Key::of(&Template::new(&[""], &[])), empty);
-    assert_eq!(
-        Key::of(&(Template::new(&["order-", ""], &[&""]), "")),
-        empty
-    );
+    assert_eq!(Key::of(&(Template::new(&["order-", ""], &[&""]), "")), empty);
     assert!(Key::of(&(Template::new(&["order-", ""], &[&""]), "x")).is_ok());
     assert!(Key::of(&("", 0)).is_ok());
 }
@@ -301,14 +259,8 @@ fn a_key_over_the_limit_is_refused() {
     let longest = "x".repeat(Key::MAX_LEN);
     assert_eq!(text(&longest).len(), Key::MAX_LEN);
     assert_eq!(Key::of(&(&longest, "")), Err(InvalidKey::TooLong));
-    assert_eq!(
-        Key::of(&":".repeat(Key::MAX_LEN / 2 + 1)),
-        Err(InvalidKey::TooLong)
-    );
-    assert_eq!(
-        Key::of(&("x", Template::new(&["", "."], &[&longest]))),
-        Err(InvalidKey::TooLong)
-    );
+    assert_eq!(Key::of(&":".repeat(Key::MAX_LEN / 2 + 1)), Err(InvalidKey::TooLong));
+    assert_eq!(Key::of(&("x", Template::new(&["", "."], &[&longest]))), Err(InvalidKey::TooLong));
 }
 
 #[test]

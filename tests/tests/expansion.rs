@@ -32,7 +32,9 @@ fn the_expansion_reads_like_the_protocol() {
     assert!(output.status.success(), "{errors}");
     // In the order in which a call meets them.
     let mut rest = &*expanded;
-    for word in ["fn price", "Call", "lease_ms(30_000u64)", ".begin(", ".renew_while(", ".complete("] {
+    for word in
+        ["fn price", "Call", "lease_ms(30_000u64)", ".begin(", ".renew_while(", ".complete("]
+    {
         let Some(at) = rest.find(word) else {
             panic!("no `{word}`, or not in its place, in:\n{expanded}");
         };

@@ -22,7 +22,10 @@ pub(crate) trait DynBackend: Send + Sync + 'static {
         reservation: &'a Record,
         lease: Duration,
     ) -> Answer<'a, BeginReply>;
-    fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Boxed<'a, Vec<Result<RenewReply, BackendError>>>;
+    fn renew<'a>(
+        &'a self,
+        renewals: &'a [Renewal],
+    ) -> Boxed<'a, Vec<Result<RenewReply, BackendError>>>;
     fn complete<'a>(
         &'a self,
         key: &'a RecordKey,
@@ -55,7 +58,10 @@ impl<B: Backend> DynBackend for B {
         Box::pin(Backend::begin(self, key, reservation, lease))
     }
 
-    fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Boxed<'a, Vec<Result<RenewReply, BackendError>>> {
+    fn renew<'a>(
+        &'a self,
+        renewals: &'a [Renewal],
+    ) -> Boxed<'a, Vec<Result<RenewReply, BackendError>>> {
         Box::pin(Backend::renew(self, renewals))
     }
 

@@ -29,7 +29,7 @@ impl Watch {
             return;
         }
         // Nobody will tell any more: polling beside the watch goes on.
-        pending().await
+        pending::<()>().await;
     }
 }
 

@@ -95,7 +95,9 @@ impl<R, W: Copy> Running<R, W> {
         settled(attempt, record, how, false);
         match how {
             Settled::Stored => Ok(true),
-            Settled::Refused | Settled::TooLate if attempt.terms().on_lost == OnLost::Ignore => Ok(false),
+            Settled::Refused | Settled::TooLate if attempt.terms().on_lost == OnLost::Ignore => {
+                Ok(false)
+            }
             Settled::Refused | Settled::TooLate => Err(self.arrival.error(ErrorKind::LeaseLost)),
         }
     }

@@ -37,7 +37,12 @@ impl<R: Returned, W: Copy> Call<R, W> {
         }
     }
 
-    async fn settle<F, E>(&self, arrival: Arrival, attempt: Arc<Attempt>, ask: F) -> Result<Begun<R, W>, R>
+    async fn settle<F, E>(
+        &self,
+        arrival: Arrival,
+        attempt: Arc<Attempt>,
+        ask: F,
+    ) -> Result<Begun<R, W>, R>
     where
         F: Future<Output = Result<Option<R::Ok>, E>>,
         E: Display,

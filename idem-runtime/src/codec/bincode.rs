@@ -57,10 +57,7 @@ impl Codec for Bincode {
 
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
         let Some((shape, content)) = bytes.split_first_chunk() else {
-            return Err(CodecError::unreadable(
-                Self::NAME,
-                "it ends before its shape does",
-            ));
+            return Err(CodecError::unreadable(Self::NAME, "it ends before its shape does"));
         };
         let (value, found) = read(content)?;
         if found.to_le_bytes() == *shape {

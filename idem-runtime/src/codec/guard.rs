@@ -196,8 +196,7 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::UnitStruct, 0)?;
-        self.inner
-            .deserialize_unit_struct(name, Guard::new(visitor, self.reading))
+        self.inner.deserialize_unit_struct(name, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -207,8 +206,7 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::Newtype, 0)?;
-        self.inner
-            .deserialize_newtype_struct(name, Guard::new(visitor, self.reading))
+        self.inner.deserialize_newtype_struct(name, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -218,8 +216,7 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::Tuple, len)?;
-        self.inner
-            .deserialize_tuple(len, Guard::new(visitor, self.reading))
+        self.inner.deserialize_tuple(len, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -230,8 +227,7 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::Tuple, len)?;
-        self.inner
-            .deserialize_tuple_struct(name, len, Guard::new(visitor, self.reading))
+        self.inner.deserialize_tuple_struct(name, len, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -243,8 +239,7 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::Struct, fields.len())?;
         self.reading.watch.fields(fields);
-        self.inner
-            .deserialize_struct(name, fields, Guard::new(visitor, self.reading))
+        self.inner.deserialize_struct(name, fields, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -256,7 +251,6 @@ impl<'de, D: de::Deserializer<'de>, W: Watch> de::Deserializer<'de> for Guard<'_
     ) -> Result<V::Value, D::Error> {
         self.reading.asks(Kind::Enum, 0)?;
         self.reading.watch.variants(variants);
-        self.inner
-            .deserialize_enum(name, variants, Guard::new(visitor, self.reading))
+        self.inner.deserialize_enum(name, variants, Guard::new(visitor, self.reading))
     }
 }

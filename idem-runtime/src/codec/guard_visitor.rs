@@ -63,8 +63,7 @@ impl<'de, V: Visitor<'de>, W: Watch> Visitor<'de> for Guard<'_, V, W> {
     #[inline]
     fn visit_some<D: de::Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
         let visitor = self.inner;
-        self.reading
-            .nested(|reading| visitor.visit_some(Guard::new(inner, reading)))
+        self.reading.nested(|reading| visitor.visit_some(Guard::new(inner, reading)))
     }
 
     #[inline]
@@ -73,29 +72,25 @@ impl<'de, V: Visitor<'de>, W: Watch> Visitor<'de> for Guard<'_, V, W> {
         inner: D,
     ) -> Result<V::Value, D::Error> {
         let visitor = self.inner;
-        self.reading
-            .nested(|reading| visitor.visit_newtype_struct(Guard::new(inner, reading)))
+        self.reading.nested(|reading| visitor.visit_newtype_struct(Guard::new(inner, reading)))
     }
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
         let visitor = self.inner;
-        self.reading
-            .nested(|reading| visitor.visit_seq(Guard::new(inner, reading)))
+        self.reading.nested(|reading| visitor.visit_seq(Guard::new(inner, reading)))
     }
 
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
         let visitor = self.inner;
-        self.reading
-            .nested(|reading| visitor.visit_map(Guard::new(inner, reading)))
+        self.reading.nested(|reading| visitor.visit_map(Guard::new(inner, reading)))
     }
 
     #[inline]
     fn visit_enum<A: EnumAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
         let visitor = self.inner;
-        self.reading
-            .nested(|reading| visitor.visit_enum(Guard::new(inner, reading)))
+        self.reading.nested(|reading| visitor.visit_enum(Guard::new(inner, reading)))
     }
 }
 
@@ -164,15 +159,13 @@ impl<'de, A: VariantAccess<'de>, W: Watch> VariantAccess<'de> for Guard<'_, A, W
     #[inline]
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
         self.reading.asks(Kind::Newtype, 0)?;
-        self.inner
-            .newtype_variant_seed(Guard::new(seed, self.reading))
+        self.inner.newtype_variant_seed(Guard::new(seed, self.reading))
     }
 
     #[inline]
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
         self.reading.asks(Kind::Tuple, len)?;
-        self.inner
-            .tuple_variant(len, Guard::new(visitor, self.reading))
+        self.inner.tuple_variant(len, Guard::new(visitor, self.reading))
     }
 
     #[inline]
@@ -183,7 +176,6 @@ impl<'de, A: VariantAccess<'de>, W: Watch> VariantAccess<'de> for Guard<'_, A, W
     ) -> Result<V::Value, A::Error> {
         self.reading.asks(Kind::Struct, fields.len())?;
         self.reading.watch.fields(fields);
-        self.inner
-            .struct_variant(fields, Guard::new(visitor, self.reading))
+        self.inner.struct_variant(fields, Guard::new(visitor, self.reading))
     }
 }

@@ -48,9 +48,7 @@ impl Codec for Json {
         let value = Guard::new(PhantomData, &mut reading)
             .deserialize(&mut deserializer)
             .map_err(|error| CodecError::unreadable(Self::NAME, error))?;
-        deserializer
-            .end()
-            .map_err(|_| CodecError::mismatch(Self::NAME, LEFT_OVER))?;
+        deserializer.end().map_err(|_| CodecError::mismatch(Self::NAME, LEFT_OVER))?;
         Ok(value)
     }
 

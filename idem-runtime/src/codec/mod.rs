@@ -1,19 +1,18 @@
 //! Codecs: outcomes to bytes and back.
 //!
-//! Of each codec one has to know what it does not keep. None of them ever brings back another value
-//! than was stored: what it cannot keep is an error when it is encoded, and bytes that it cannot
-//! read are an error when they are decoded.
+//! Of each codec one has to know what it does not keep. None of them brings back another value than
+//! was stored: what it cannot keep is an error before it is stored, and bytes that it cannot read
+//! are an error when they are decoded.
 //!
 //! | codec | for | what it refuses | a type may change by |
 //! | --- | --- | --- | --- |
-//! | [`MessagePack`] (the default) | any serde type | `Some(None)`, `Some(())` | fields with `#[serde(default)]` added; fields removed or reordered; variants added, reordered |
-//! | [`Bincode`] (feature `bincode`) | compact bytes, exact `Option`s | skipped fields, untagged, internally tagged and flattened types, `serde_json::Value` | variants appended |
+//! | [`MessagePack`] (the default) | any serde type | `Some(None)`, `Some(())` | fields with `#[serde(default)]` added; fields removed or reordered; variants added or reordered |
+//! | [`Bincode`] (feature `bincode`) | compact bytes, exact `Option`s | skipped fields, untagged, internally tagged and flattened types, `serde_json::Value`, millions of elements that take no bytes | variants appended |
 //! | [`Json`] | people who read the store | `Some(None)`, `Some(())`, `Some` of a unit struct; infinite floats and NaN; keys of maps that are no text, number, `bool`, `char` or bare variant; floats that serde_json does not read exactly | as for `MessagePack` |
 //!
-//! All of them refuse values nested more than 100 deep, and fields of unequal `Serialize` and
-//! `Deserialize`, like an untagged enum whose earlier variant reads what a later one wrote. How
-//! that is seen: [`Codec::encode_checked`] reads back what it wrote, and compares what the two
-//! values tell serde.
+//! All of them refuse values nested more than 100 deep. And since types, too, can lose something on
+//! the way, like an untagged enum whose earlier variant reads what a later one wrote,
+//! [`Codec::encode_checked`] reads back what it wrote, and compares what the two values tell serde.
 //!
 //! What no codec can see is what a type does not tell: fields with `#[serde(skip)]` come back as
 //! their default, a duration that is written in whole seconds comes back in whole seconds, and a
@@ -104,11 +103,7 @@ fn check<L: Limits, T: Serialize>(
     let checked = walk::<L, T>(value).map_err(lost).and_then(|before| {
         let read = round_trip(value, out).map_err(CodecError::while_encoding)?;
         let after = walk::<L, T>(&read).map_err(lost)?;
-        if before == after {
-            Ok(())
-        } else {
-            Err(lost(Loss::Changed))
-        }
+        if before == after { Ok(()) } else { Err(lost(Loss::Changed)) }
     });
     if checked.is_err() {
         out.truncate(start);

@@ -3,7 +3,7 @@
 use super::guard::{Kind, Watch};
 use super::hash::Mix;
 
-// Unlike the number of any kind.
+/// These two are unlike the number of any kind.
 const FIELD: u8 = 0xfe;
 const CHOSEN: u8 = 0xff;
 
@@ -28,11 +28,7 @@ impl Shape {
     /// Elements that take no bytes, like units, could be had without end from one damaged length;
     /// so what may be asked for is bounded by the bytes, more than generously.
     pub(super) fn of_bytes(len: usize) -> Self {
-        Shape {
-            mix: Mix::new(),
-            choice: None,
-            left: (64 * 1024 + len).saturating_mul(64),
-        }
+        Shape { mix: Mix::new(), choice: None, left: (64 * 1024 + len).saturating_mul(64) }
     }
 
     pub(super) fn finish(&self) -> u64 {
@@ -47,10 +43,7 @@ impl Watch for Shape {
             return Err("more elements than its bytes can hold");
         };
         self.left = left;
-        // The number of a variant is asked for in the codec's own way; its name is hashed instead.
-        if self.choice.is_none() {
-            self.mix.tagged(kind as u8, len as u64);
-        }
+        self.mix.tagged(kind as u8, len as u64);
         Ok(())
     }
 

@@ -100,12 +100,7 @@ impl Limits for Nothing {
 /// Walks a value, and returns its digest: equal for values that serialise equally, wherever the
 /// entries of a map or the elements of a set came to stand.
 pub(super) fn walk<L: Limits, T: Serialize + ?Sized>(value: &T) -> Result<u64, Loss> {
-    let mut walker = Walker::<L> {
-        mix: Mix::new(),
-        depth: 0,
-        in_some: false,
-        limits: PhantomData,
-    };
+    let mut walker = Walker::<L> { mix: Mix::new(), depth: 0, in_some: false, limits: PhantomData };
     value.serialize(&mut walker)?;
     Ok(walker.mix.finish())
 }
@@ -152,23 +147,14 @@ impl<L: Limits> Walker<L> {
 
     fn enter(&mut self, levels: u32) -> Result<(), Loss> {
         self.depth += levels;
-        if self.depth > MAX_DEPTH {
-            Err(Loss::TooDeep)
-        } else {
-            Ok(())
-        }
+        if self.depth > MAX_DEPTH { Err(Loss::TooDeep) } else { Ok(()) }
     }
 
     /// Opens what has `levels` of nesting: a variant with several fields has two.
     pub(super) fn open(&mut self, kind: u8, levels: u32) -> Result<Open<'_, L>, Loss> {
         self.something(kind, 0);
         self.enter(levels)?;
-        Ok(Open {
-            around: self.mix,
-            sum: 0,
-            levels,
-            walker: self,
-        })
+        Ok(Open { around: self.mix, sum: 0, levels, walker: self })
     }
 
     /// JSON's numbers are decimal: not every float has one, and not every reader finds it again.
@@ -198,7 +184,7 @@ impl<L: Limits> Open<'_, L> {
         value.serialize(&mut *self.walker)
     }
 
-    /// A field whose name counts, its place does not matter.
+    /// A field. Its name counts, since it may be all that tells two untagged variants apart.
     pub(super) fn field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
@@ -209,11 +195,7 @@ impl<L: Limits> Open<'_, L> {
     }
 
     pub(super) fn skip(&self, name: &'static str) -> Result<(), Loss> {
-        if L::LOSES_SKIPPED_FIELDS {
-            Err(Loss::SkippedField(name))
-        } else {
-            Ok(())
-        }
+        if L::LOSES_SKIPPED_FIELDS { Err(Loss::SkippedField(name)) } else { Ok(()) }
     }
 
     /// Begins an element that may stand anywhere among the others.

@@ -36,11 +36,7 @@ pub(super) mod tag {
 }
 
 pub(super) fn bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, FingerprintError> {
-    let mut writer = Writer {
-        out: Vec::with_capacity(128),
-        entries: Vec::new(),
-        depth: 0,
-    };
+    let mut writer = Writer { out: Vec::with_capacity(128), entries: Vec::new(), depth: 0 };
     value.serialize(&mut writer)?;
     Ok(writer.out)
 }
@@ -69,8 +65,7 @@ impl Writer {
     pub(super) fn magnitude(&mut self, tag: u8, value: u128) {
         let len = (128 - value.leading_zeros()).div_ceil(8) as u8;
         self.out.push(tag + len);
-        self.out
-            .extend_from_slice(&value.to_le_bytes()[..usize::from(len)]);
+        self.out.extend_from_slice(&value.to_le_bytes()[..usize::from(len)]);
     }
 
     pub(super) fn text(&mut self, tag: u8, text: &[u8]) {
@@ -85,10 +80,7 @@ impl Writer {
 
     pub(super) fn open(&mut self, tag: u8) -> Result<Open<'_>, FingerprintError> {
         self.out.push(tag);
-        Ok(Open {
-            first: self.entries.len(),
-            writer: self,
-        })
+        Ok(Open { first: self.entries.len(), writer: self })
     }
 
     /// Sorts the entries of the map that opened when there were `first` entries.

@@ -56,11 +56,7 @@ impl<'a> ser::Serializer for &'a mut Writer {
 
     fn serialize_f64(self, value: f64) -> Result<(), FingerprintError> {
         // Both zeros are equal, and so that a retry agrees with itself, NaNs are here.
-        let bits = if value.is_nan() {
-            0x7ff8 << 48
-        } else {
-            (value + 0.0).to_bits()
-        };
+        let bits = if value.is_nan() { 0x7ff8 << 48 } else { (value + 0.0).to_bits() };
         self.out.push(tag::FLOAT);
         self.out.extend_from_slice(&bits.to_le_bytes());
         Ok(())

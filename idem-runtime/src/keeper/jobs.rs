@@ -21,8 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Starts a job as a task of the keeper's runtime.
-pub(super) fn start(core: &Arc<Core>, job: Job) {
-    let core = Arc::clone(core);
+pub(super) fn start(core: Arc<Core>, job: Job) {
     tokio::spawn(async move {
         let _done = Done(Arc::clone(&core));
         match job {

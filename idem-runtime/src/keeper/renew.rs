@@ -50,7 +50,9 @@ async fn send(core: Arc<Core>, batch: Batch) {
         Err(_) => batch.renewals.iter().map(|_| Err(no_answer())).collect(),
     };
     let missing = std::iter::repeat_with(|| Err(no_answer()));
-    for ((attempt, sent, late), reply) in batch.attempts.into_iter().zip(replies.into_iter().chain(missing)) {
+    for ((attempt, sent, late), reply) in
+        batch.attempts.into_iter().zip(replies.into_iter().chain(missing))
+    {
         let now = core.clock.now();
         if attempt.renewal_answered(&reply, (sent, late), now) == AfterReply::ReserveAgain {
             tokio::spawn(reserve_again(Arc::clone(&core), attempt));

@@ -14,13 +14,7 @@ const END: &str = "\\.";
 /// The literals stand as they are. A part is written as in a tuple, and the first character of the
 /// literal that follows it is escaped within it as well.
 ///
-/// ```
-/// use idem_runtime::{Key, Template};
-///
-/// let key = Key::of(&Template::new(&["", "/", ""], &[&"a/b", &7]))?;
-/// assert_eq!(key.as_str(), "a\\/b/7");
-/// # Ok::<(), idem_runtime::InvalidKey>(())
-/// ```
+/// So `"{tenant}/{order}"` of `"a/b"` and `7` is `a\/b/7`.
 #[derive(Clone, Copy)]
 pub struct Template<'a> {
     literals: &'a [&'a str],
@@ -35,10 +29,7 @@ impl<'a> Template<'a> {
     /// literal between them is empty. The attribute refuses such templates when it compiles.
     #[must_use]
     pub const fn new(literals: &'a [&'a str], parts: &'a [&'a dyn ToKey]) -> Self {
-        assert!(
-            literals.len() == parts.len() + 1,
-            "a template has one literal more than parts"
-        );
+        assert!(literals.len() == parts.len() + 1, "a template has one literal more than parts");
         let mut at = 1;
         while at + 1 < literals.len() {
             assert!(!literals[at].is_empty(), "two parts of a template touch");
@@ -87,11 +78,6 @@ impl ToKey for Template<'_> {
 
 impl fmt::Debug for Template<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Template({:?}, {} parts)",
-            self.literals,
-            self.parts.len()
-        )
+        write!(f, "Template({:?}, {} parts)", self.literals, self.parts.len())
     }
 }

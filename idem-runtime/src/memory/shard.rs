@@ -72,8 +72,10 @@ impl Shards {
         if let Ok(found) = shard.slots.find_entry(key.local_hash(), |slot| slot.key == *key) {
             if found.get().ends > now {
                 let slot = found.get();
-                let (reply, change) =
-                    transition(Some(Entry { standing: &slot.standing, left: slot.ends.since(now) }));
+                let (reply, change) = transition(Some(Entry {
+                    standing: &slot.standing,
+                    left: slot.ends.since(now),
+                }));
                 if apply(found, change, now) {
                     shard.wake(key);
                 }
@@ -138,7 +140,8 @@ impl Shards {
 
     /// Sweeps when it is time to, and refuses when even that makes no room.
     fn make_room(&self, shard: &mut Shard, now: Moment) -> Result<(), BackendError> {
-        if shard.slots.len() >= shard.sweep_at.min(self.most_per_shard) && shard.earliest_end <= now {
+        if shard.slots.len() >= shard.sweep_at.min(self.most_per_shard) && shard.earliest_end <= now
+        {
             shard.sweep(now);
         }
         if shard.slots.len() >= self.most_per_shard {
@@ -175,11 +178,7 @@ impl Shard {
 }
 
 /// Applies a change to a live slot; says whether a waiter has to hear of it.
-fn apply(
-    mut found: OccupiedEntry<'_, Slot>,
-    change: Change,
-    now: Moment,
-) -> bool {
+fn apply(mut found: OccupiedEntry<'_, Slot>, change: Change, now: Moment) -> bool {
     match change {
         Change::Keep => return false,
         Change::Put { record, life } => {

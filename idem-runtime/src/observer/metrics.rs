@@ -30,7 +30,8 @@ impl Observer for MetricsObserver {
             }
             EventKind::Renewed { late } => histogram!("idem_renewal_lateness_seconds").record(late),
             EventKind::BlockedPoll { held } => {
-                histogram!("idem_blocked_poll_seconds", "operation" => operation.clone()).record(held);
+                histogram!("idem_blocked_poll_seconds", "operation" => operation.clone())
+                    .record(held);
             }
             _ => {}
         }

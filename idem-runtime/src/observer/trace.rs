@@ -82,7 +82,9 @@ fn ran(event: &Event<'_>) {
         EventKind::NotKept { reason } => {
             emit!(warn, event, "stored as done, without its value", reason = reason);
         }
-        EventKind::AbandonedByDrop => emit!(warn, event, "the caller dropped the call while it ran"),
+        EventKind::AbandonedByDrop => {
+            emit!(warn, event, "the caller dropped the call while it ran");
+        }
         EventKind::Panicked => emit!(error, event, "the action panicked"),
         EventKind::DeadlineExceeded => emit!(warn, event, "the action ran past its deadline"),
         EventKind::BlockedPoll { held } => {
@@ -110,11 +112,20 @@ fn kept(event: &Event<'_>) {
             emit!(error, event, "another owner took the key", phase = ?phase);
         }
         EventKind::CompletionDeferred => {
-            emit!(warn, event, "the store has not taken the outcome yet: the keeper goes on trying");
+            emit!(
+                warn,
+                event,
+                "the store has not taken the outcome yet: the keeper goes on trying"
+            );
         }
         EventKind::DeferredStored => emit!(info, event, "the deferred outcome is stored"),
         EventKind::CompletionRefused { deferred } => {
-            emit!(error, event, "another owner's record stands: the outcome was not stored", deferred = deferred);
+            emit!(
+                error,
+                event,
+                "another owner's record stands: the outcome was not stored",
+                deferred = deferred
+            );
         }
         EventKind::WindowClosed => emit!(error, event, "too late to store the outcome"),
         EventKind::ReleaseFailed { error } => failed(event, "a key could not be freed", error),

@@ -135,13 +135,19 @@ pub fn reservation_life(lease: Duration, retention: Duration) -> Duration {
 /// Reserves the key where nothing stands. A *reservation* of the same owner is its own; a completed
 /// record is a completed record, whoever wrote it.
 #[must_use]
-pub fn begin(found: Option<Entry<'_>>, reservation: &Record, lease: Duration) -> (BeginReply, Change) {
+pub fn begin(
+    found: Option<Entry<'_>>,
+    reservation: &Record,
+    lease: Duration,
+) -> (BeginReply, Change) {
     match found {
         None => {
             let life = reservation_life(lease, reservation.retention());
             (BeginReply::Acquired, Change::Put { record: reservation.clone(), life })
         }
-        Some(entry) if entry.is_reservation_of(reservation.owner) => (BeginReply::Acquired, Change::Keep),
+        Some(entry) if entry.is_reservation_of(reservation.owner) => {
+            (BeginReply::Acquired, Change::Keep)
+        }
         Some(entry) => (BeginReply::Found(entry.standing.clone()), Change::Keep),
     }
 }
@@ -167,7 +173,11 @@ pub fn renew(
 
 /// Stores the outcome over the owner's reservation, and only there.
 #[must_use]
-pub fn complete(found: Option<Entry<'_>>, outcome: &Record, ttl: Duration) -> (CompleteReply, Change) {
+pub fn complete(
+    found: Option<Entry<'_>>,
+    outcome: &Record,
+    ttl: Duration,
+) -> (CompleteReply, Change) {
     let Some(entry) = found else { return (CompleteReply::Gone, Change::Keep) };
     if entry.is_reservation_of(outcome.owner) {
         return (CompleteReply::Stored, Change::Put { record: outcome.clone(), life: ttl });

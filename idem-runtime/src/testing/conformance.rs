@@ -106,7 +106,13 @@ fn outcome(owner: Owner, value: &[u8]) -> Record {
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(payload) = payload;
-    Record { state: State::Completed, flags: Flags::default(), codec: 1, payload, ..reservation(owner) }
+    Record {
+        state: State::Completed,
+        flags: Flags::default(),
+        codec: 1,
+        payload,
+        ..reservation(owner)
+    }
 }
 
 /// The answer, which a store under test is expected to give.
@@ -116,7 +122,12 @@ fn answered<T>(answer: Result<T, BackendError>) -> T {
 }
 
 /// Reserves a key for a new owner.
-async fn reserved(backend: &impl Backend, key: &RecordKey, lease: Duration, retention: Duration) -> Owner {
+async fn reserved(
+    backend: &impl Backend,
+    key: &RecordKey,
+    lease: Duration,
+    retention: Duration,
+) -> Owner {
     let owner = Owner::fresh();
     let record = reservation(owner).remembered_for(retention);
     let reply = answered(backend.begin(key, &record, lease).await);

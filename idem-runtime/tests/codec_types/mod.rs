@@ -84,10 +84,7 @@ pub(crate) enum Node {
     Option(Option<Box<Node>>),
     Boxed(Box<Node>),
     Tuple(u8, String),
-    Struct {
-        number: Option<u32>,
-        nodes: Vec<Node>,
-    },
+    Struct { number: Option<u32>, nodes: Vec<Node> },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,11 +138,7 @@ pub(crate) struct Delicate {
 pub(crate) enum Internal {
     Unit,
     Newtype(Pairs),
-    Struct {
-        float: Float,
-        inner: Option<Box<Internal>>,
-        bare: Bare,
-    },
+    Struct { float: Float, inner: Option<Box<Internal>>, bare: Bare },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,9 +207,7 @@ pub(crate) fn nodes() -> impl Strategy<Value = Node> {
     ];
     leaf.prop_recursive(5, 20, 4, |inner| {
         prop_oneof![
-            inner
-                .clone()
-                .prop_map(|node| Node::Option(Some(Box::new(node)))),
+            inner.clone().prop_map(|node| Node::Option(Some(Box::new(node)))),
             inner.clone().prop_map(|node| Node::Boxed(Box::new(node))),
             (any::<Option<u32>>(), prop::collection::vec(inner, 0..4))
                 .prop_map(|(number, nodes)| Node::Struct { number, nodes }),
@@ -225,16 +216,8 @@ pub(crate) fn nodes() -> impl Strategy<Value = Node> {
 }
 
 pub(crate) fn scalars() -> impl Strategy<Value = Scalars> {
-    let numbers = (
-        any::<(u8, u16, u32, u64, u128)>(),
-        any::<(i8, i16, i32, i64, i128)>(),
-    );
-    let rest = (
-        any::<bool>(),
-        any::<[i8; 3]>(),
-        any::<char>(),
-        any::<(String, String)>(),
-    );
+    let numbers = (any::<(u8, u16, u32, u64, u128)>(), any::<(i8, i16, i32, i64, i128)>());
+    let rest = (any::<bool>(), any::<[i8; 3]>(), any::<char>(), any::<(String, String)>());
     let single = prop::num::f32::NORMAL | prop::num::f32::SUBNORMAL | prop::num::f32::ZERO;
     (numbers, rest, single, any::<Vec<u8>>()).prop_map(
         |((unsigned, signed), (flag, array, character, (text, other)), single, bytes)| Scalars {
@@ -269,36 +252,25 @@ pub(crate) fn everything() -> impl Strategy<Value = Everything> {
         prop::collection::hash_map(bares(), bares(), few.clone()),
     );
     let options = (any::<Option<i16>>(), any::<Option<String>>(), any::<bool>());
-    let lists = (
-        any::<Vec<u16>>(),
-        prop::collection::hash_set(any::<i32>(), few),
-    );
-    (
-        scalars(),
-        nodes(),
-        any::<Result<u8, String>>(),
-        options,
-        lists,
-        maps,
+    let lists = (any::<Vec<u16>>(), prop::collection::hash_set(any::<i32>(), few));
+    (scalars(), nodes(), any::<Result<u8, String>>(), options, lists, maps).prop_map(
+        |(scalars, node, result, (number, option, marked), (list, set), maps)| Everything {
+            scalars,
+            node,
+            newtype: Newtype(number),
+            result,
+            option,
+            marker: marked.then_some(Empty {}),
+            list: list.into_iter().map(Newtype).collect(),
+            set,
+            by_text: maps.0,
+            by_number: maps.1,
+            by_wide: maps.2,
+            by_char: maps.3,
+            by_bool: maps.4,
+            by_bare: maps.5,
+        },
     )
-        .prop_map(
-            |(scalars, node, result, (number, option, marked), (list, set), maps)| Everything {
-                scalars,
-                node,
-                newtype: Newtype(number),
-                result,
-                option,
-                marker: marked.then_some(Empty {}),
-                list: list.into_iter().map(Newtype).collect(),
-                set,
-                by_text: maps.0,
-                by_number: maps.1,
-                by_wide: maps.2,
-                by_char: maps.3,
-                by_bool: maps.4,
-                by_bare: maps.5,
-            },
-        )
 }
 
 pub(crate) fn delicate() -> impl Strategy<Value = Delicate> {
@@ -307,23 +279,17 @@ pub(crate) fn delicate() -> impl Strategy<Value = Delicate> {
         prop::collection::btree_map(any::<(u8, u8)>(), any::<bool>(), 0..2),
         prop::collection::btree_map(any::<Option<u8>>(), any::<bool>(), 0..3),
     );
-    (
-        any::<Option<Option<u8>>>(),
-        markers,
-        prop::num::f64::ANY,
-        maps,
+    (any::<Option<Option<u8>>>(), markers, prop::num::f64::ANY, maps).prop_map(
+        |(double, (unit, wrapped, marked), float, (by_pair, by_option))| Delicate {
+            double,
+            unit,
+            wrapped: wrapped.map(|inner| Newtype(inner.map(Newtype))),
+            marker: marked.then_some(Marker),
+            float: Float(float),
+            by_pair,
+            by_option,
+        },
     )
-        .prop_map(
-            |(double, (unit, wrapped, marked), float, (by_pair, by_option))| Delicate {
-                double,
-                unit,
-                wrapped: wrapped.map(|inner| Newtype(inner.map(Newtype))),
-                marker: marked.then_some(Marker),
-                float: Float(float),
-                by_pair,
-                by_option,
-            },
-        )
 }
 
 fn pairs() -> impl Strategy<Value = Pairs> {
@@ -334,11 +300,7 @@ pub(crate) fn internals() -> impl Strategy<Value = Internal> {
     let leaf = prop_oneof![Just(Internal::Unit), pairs().prop_map(Internal::Newtype)];
     leaf.prop_recursive(3, 6, 1, |inner| {
         (any::<i32>(), prop::option::of(inner), bares()).prop_map(|(float, inner, bare)| {
-            Internal::Struct {
-                float: Float(float.into()),
-                inner: inner.map(Box::new),
-                bare,
-            }
+            Internal::Struct { float: Float(float.into()), inner: inner.map(Box::new), bare }
         })
     })
 }
@@ -377,12 +339,6 @@ pub(crate) fn flats() -> impl Strategy<Value = Flat> {
 }
 
 pub(crate) fn skipping() -> impl Strategy<Value = Skipping> {
-    any::<(Option<u8>, u8, Option<u8>, Vec<u16>)>().prop_map(|(first, second, third, fourth)| {
-        Skipping {
-            first,
-            second,
-            third,
-            fourth,
-        }
-    })
+    any::<(Option<u8>, u8, Option<u8>, Vec<u16>)>()
+        .prop_map(|(first, second, third, fourth)| Skipping { first, second, third, fourth })
 }

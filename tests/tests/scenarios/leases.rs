@@ -17,12 +17,18 @@ fn record_key(operation: &'static str, key: &str) -> RecordKey {
     RecordKey::new("".into(), operation.into(), Key::of(key).unwrap())
 }
 
-async fn run(idem: &Idem, takes: Duration, value: u64) -> Result<idem_runtime::Outcome<u64>, Error> {
-    idem.call("op").key("k").run(|_| async move {
-        sleep(takes).await;
-        Ok::<_, Error>(value)
-    })
-    .await
+async fn run(
+    idem: &Idem,
+    takes: Duration,
+    value: u64,
+) -> Result<idem_runtime::Outcome<u64>, Error> {
+    idem.call("op")
+        .key("k")
+        .run(|_| async move {
+            sleep(takes).await;
+            Ok::<_, Error>(value)
+        })
+        .await
 }
 
 /// A renewal on its way when the outcome is stored changes neither its state nor its expiry.
@@ -109,7 +115,8 @@ fn blocked_executor() {
     let world = World::new();
     let lease = Duration::from_millis(300);
     let process = world.real_process(|builder| builder.lease(lease));
-    let other = world.real_process(|builder| builder.lease(lease).on_duplicate(OnDuplicate::Reject));
+    let other =
+        world.real_process(|builder| builder.lease(lease).on_duplicate(OnDuplicate::Reject));
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (started, has_started) = std::sync::mpsc::channel();
     let duplicate = std::thread::spawn(move || {
@@ -199,14 +206,16 @@ async fn store_away_for_a_lease_with_another_caller() {
     let faults = a.faults.clone();
     let idem = a.idem.clone();
     let first = tokio::spawn(async move {
-        idem.call("op").key("k").run(|_| async move {
-            faults.away(true);
-            sleep(LEASE * 2).await;
-            faults.away(false);
-            sleep(LEASE * 2).await;
-            Ok::<_, Error>(1_u64)
-        })
-        .await
+        idem.call("op")
+            .key("k")
+            .run(|_| async move {
+                faults.away(true);
+                sleep(LEASE * 2).await;
+                faults.away(false);
+                sleep(LEASE * 2).await;
+                Ok::<_, Error>(1_u64)
+            })
+            .await
     });
     sleep(LEASE / 2).await;
     let second = run(&b.idem, Duration::ZERO, 2).await.unwrap();
@@ -257,11 +266,13 @@ async fn owner_is_unique() {
     a.faults.away(true);
     let idem = b.idem.clone();
     let busy = tokio::spawn(async move {
-        idem.call("op").key("other").run(|_| async {
-            sleep(LEASE * 10).await;
-            Ok::<_, Error>(0_u64)
-        })
-        .await
+        idem.call("op")
+            .key("other")
+            .run(|_| async {
+                sleep(LEASE * 10).await;
+                Ok::<_, Error>(0_u64)
+            })
+            .await
     });
     let start = tokio::time::Instant::now();
     assert_eq!(run(&b.idem, Duration::ZERO, 2).await.unwrap().value, 2);

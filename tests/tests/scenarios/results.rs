@@ -162,10 +162,12 @@ mod changed {
 /// keeps field names, `Unreadable` otherwise; never another value, never a second run.
 #[tokio::test(start_paused = true)]
 async fn changed_type() {
-    async fn read_as<C: Codec, T: Serialize + DeserializeOwned + std::fmt::Debug>() -> Result<T, ErrorKind> {
+    async fn read_as<C: Codec, T: Serialize + DeserializeOwned + std::fmt::Debug>()
+    -> Result<T, ErrorKind> {
         let process = World::new().process();
         let old = old::Receipt { id: 258, note: "paid".to_owned() };
-        let stored = process.idem.call("op").key("k").codec::<C>().run(|_| async { Ok::<_, Error>(old) });
+        let stored =
+            process.idem.call("op").key("k").codec::<C>().run(|_| async { Ok::<_, Error>(old) });
         assert!(stored.await.unwrap().stored);
         let read = process.idem.call("op").key("k").codec::<C>().run(|_| async {
             panic!("an outcome that cannot be read is no reason to run");

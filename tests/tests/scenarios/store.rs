@@ -34,7 +34,11 @@ async fn begin_reply_lost_and_repeated_late() {
         Ok::<_, Error>(u64::try_from(handle.time_left().as_millis()).unwrap())
     });
     let outcome = outcome.await.unwrap();
-    assert!(outcome.value >= 2 * 1_000 / 3, "only {} ms were left at the first poll", outcome.value);
+    assert!(
+        outcome.value >= 2 * 1_000 / 3,
+        "only {} ms were left at the first poll",
+        outcome.value
+    );
     assert_eq!(process.faults.sent(Operation::Renew), 1);
 }
 

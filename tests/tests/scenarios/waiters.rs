@@ -58,7 +58,9 @@ async fn herd() {
         });
     }
     let outcomes = calls.join_all().await;
-    assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.value == 7)));
+    assert!(
+        outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.value == 7))
+    );
     assert_eq!(world.runs.total("action"), 1);
     let fresh = outcomes.iter().filter(|outcome| outcome.as_ref().unwrap().source == Source::Fresh);
     assert_eq!(fresh.count(), 1);

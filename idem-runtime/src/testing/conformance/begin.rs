@@ -57,7 +57,8 @@ pub async fn many_begins_at_once_reserve_once(backend: impl Backend) {
     for _ in 0..64 {
         let (backend, key) = (Arc::clone(&backend), key.clone());
         tasks.spawn(async move {
-            answered(backend.begin(&key, &reservation(Owner::fresh()), LONG).await) == BeginReply::Acquired
+            answered(backend.begin(&key, &reservation(Owner::fresh()), LONG).await)
+                == BeginReply::Acquired
         });
     }
     let acquired = tasks.join_all().await.into_iter().filter(|acquired| *acquired).count();
@@ -93,8 +94,10 @@ pub async fn keys_do_not_meet(backend: impl Backend) {
     let unique = format!("{:?}", Owner::fresh());
     let long = "x".repeat(10_000);
     let texts = ["a:b/c", "a/b:c", "{a}b", "{a}c", "a b", "a\nb", "a\0b", "%", "%25", "ü", &long];
-    let mut keys: Vec<RecordKey> =
-        texts.iter().map(|text| named("idem-conformance", "one", &format!("{text}{unique}"))).collect();
+    let mut keys: Vec<RecordKey> = texts
+        .iter()
+        .map(|text| named("idem-conformance", "one", &format!("{text}{unique}")))
+        .collect();
     keys.push(named("idem-conformance", "two", &format!("a b{unique}")));
     keys.push(named("idem-conformance-2", "one", &format!("a b{unique}")));
     keys.push(named("", "one", &format!("a b{unique}")));

@@ -22,14 +22,20 @@ pub async fn renew_moves_the_end_and_the_retention(backend: impl Backend) {
     assert_eq!(standing(&backend, &key).await, Some(reservation(owner).remembered_for(LONG)));
     let left = left(&backend, &key).await;
     assert!(left > LONG && left <= LONG * 2, "lease and retention, not {left:?}");
-    assert_eq!(renewed(&backend, renewal(&key, owner, LONG, Duration::ZERO)).await, RenewReply::Renewed);
+    assert_eq!(
+        renewed(&backend, renewal(&key, owner, LONG, Duration::ZERO)).await,
+        RenewReply::Renewed
+    );
     assert_eq!(standing(&backend, &key).await, Some(reservation(owner)));
 }
 
 /// Where nothing stands, a renewal leaves nothing.
 pub async fn renew_never_creates(backend: impl Backend) {
     let key = key("renew nothing");
-    assert_eq!(renewed(&backend, renewal(&key, Owner::fresh(), LONG, LONG)).await, RenewReply::Gone);
+    assert_eq!(
+        renewed(&backend, renewal(&key, Owner::fresh(), LONG, LONG)).await,
+        RenewReply::Gone
+    );
     assert_eq!(standing(&backend, &key).await, None);
 }
 
@@ -55,7 +61,11 @@ pub async fn renewals_of_a_batch_are_independent(backend: impl Backend) {
     let keys: Vec<RecordKey> = (0..200).map(|n| key(&format!("batch {n}"))).collect();
     let mut batch = Vec::new();
     for (n, key) in keys.iter().enumerate() {
-        let owner = if n % 3 == 0 { Owner::fresh() } else { reserved(&backend, key, LONG, Duration::ZERO).await };
+        let owner = if n % 3 == 0 {
+            Owner::fresh()
+        } else {
+            reserved(&backend, key, LONG, Duration::ZERO).await
+        };
         let asking = if n % 3 == 2 { Owner::fresh() } else { owner };
         batch.push(renewal(key, asking, LONG, Duration::ZERO));
     }

@@ -25,7 +25,10 @@ pub async fn replace_needs_what_was_seen(backend: impl Backend) {
     assert_eq!(reply, stands(&reservation(owner)));
 
     let seen = Head { state: State::Reserved, owner };
-    assert_eq!(answered(backend.replace(&key, seen, &new, LEASE, None).await), ReplaceReply::Replaced);
+    assert_eq!(
+        answered(backend.replace(&key, seen, &new, LEASE, None).await),
+        ReplaceReply::Replaced
+    );
     assert_eq!(standing(&backend, &key).await, Some(new));
     assert!(left(&backend, &key).await <= LEASE, "the new record has the life it was given");
 }
@@ -70,7 +73,8 @@ pub async fn replace_if_lapsed_respects_the_most_that_may_be_left(backend: impl 
     until("its last moments come", || {
         let (backend, key, new) = (&backend, &key, &new);
         async move {
-            answered(backend.replace(key, seen, new, LONG, Some(most)).await) == ReplaceReply::Replaced
+            answered(backend.replace(key, seen, new, LONG, Some(most)).await)
+                == ReplaceReply::Replaced
                 || standing(backend, key).await.is_none()
         }
     })

@@ -37,7 +37,10 @@ pub async fn changed_can_be_dropped_and_taken_again(backend: impl Backend) {
     let mut second = answered(backend.changed(&key).await);
     drop(first);
     answered(backend.release(&key, owner).await);
-    assert!(tokio::time::timeout(LIMIT, second.changed()).await.is_ok(), "the second watch sleeps on");
+    assert!(
+        tokio::time::timeout(LIMIT, second.changed()).await.is_ok(),
+        "the second watch sleeps on"
+    );
     drop(second);
     let owner = reserved(&backend, &key, LONG, Duration::ZERO).await;
     let mut third = answered(backend.changed(&key).await);

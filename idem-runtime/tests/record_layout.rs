@@ -1,0 +1,107 @@
+//! The layout of a record, byte for byte: what is stored today is read by every later version.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
+
+use idem_runtime::Fingerprint;
+use idem_runtime::record::{Flags, Owner, Payload, Record, Standing, State};
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
+}
+
+fn reservation() -> Record {
+    Record {
+        fence: 0x0102_0304_0506_0708,
+        attempt: 3,
+        retention_ms: 86_400_000,
+        ..Record::reservation(
+            Owner::from_bytes(*b"0123456789abcdef"),
+            Fingerprint::from_bytes(*b"FEDCBA9876543210"),
+            1_764_000_000_123,
+        )
+    }
+}
+
+const RESERVED: &str = "
+    01 00
+    30313233 34353637 38396162 63646566
+    46454443 42413938 37363534 33323130
+    00000000 05265c00
+    01020304 05060708
+    0000019a b697e87b
+    00000003
+    00 00
+    00000000";
+
+const COMPLETED: &str = "
+    01 01
+    30313233 34353637 38396162 63646566
+    46454443 42413938 37363534 33323130
+    00000000 05265c00
+    01020304 05060708
+    0000019a b697e87b
+    00000003
+    03 02
+    00000007
+    00000005 3610a686
+    68656c6c 6f";
+
+#[test]
+fn a_reservation() {
+    assert_eq!(reservation().to_bytes(), bytes(RESERVED));
+    assert_eq!(Standing::from_bytes(&bytes(RESERVED)), Standing::Record(reservation()));
+}
+
+#[test]
+fn a_completed_record() {
+    let payload = Payload::of(|out| {
+        out.extend_from_slice(b"hello");
+        Ok::<(), ()>(())
+    });
+    let completed = Record {
+        state: State::Completed,
+        flags: Flags::ERROR.with(Flags::NOT_KEPT),
+        codec: 2,
+        value_version: 7,
+        payload: payload.unwrap(),
+        ..reservation()
+    };
+    assert_eq!(completed.to_bytes(), bytes(COMPLETED));
+    let Standing::Record(read) = Standing::from_bytes(&bytes(COMPLETED)) else {
+        panic!("readable")
+    };
+    assert_eq!(read, completed);
+    assert_eq!(read.payload.value().unwrap(), b"hello");
+}
+
+#[test]
+fn what_cannot_be_read_is_foreign() {
+    let good = bytes(RESERVED);
+    for version in [0, 2, 255] {
+        let mut other = good.clone();
+        other[0] = version;
+        assert!(matches!(Standing::from_bytes(&other), Standing::Foreign(_)));
+    }
+    for state in 2..=255 {
+        let mut other = good.clone();
+        other[1] = state;
+        assert!(matches!(Standing::from_bytes(&other), Standing::Foreign(_)));
+    }
+    for len in 0..good.len() {
+        assert!(matches!(Standing::from_bytes(&good[..len]), Standing::Foreign(_)));
+    }
+}
+
+#[test]
+fn a_damaged_payload_is_noticed() {
+    let good = bytes(COMPLETED);
+    for at in 68..good.len() {
+        for bit in 0..8 {
+            let mut damaged = good.clone();
+            damaged[at] ^= 1 << bit;
+            let Standing::Record(read) = Standing::from_bytes(&damaged) else { panic!("readable") };
+            assert!(read.payload.value().is_err(), "bit {bit} of byte {at}");
+        }
+    }
+}

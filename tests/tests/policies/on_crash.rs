@@ -1,0 +1,274 @@
+//! `on_crash`: an owner vanished without an outcome. And what operators do about it.
+
+use idem_runtime::testing::Operation;
+use idem_runtime::{
+    Decided, Decision, DirectCall, Error, ErrorKind, Idem, OnCrash, Outcome, Source, Status,
+};
+use idem_tests::{LEASE, Process, TTL, World, eventually};
+use tokio::time::{Instant, sleep};
+
+fn call(idem: &Idem, on_crash: OnCrash) -> DirectCall {
+    idem.call("op").key("k").on_crash(on_crash).retention(LEASE * 10)
+}
+
+async fn run(call: DirectCall, value: u64) -> Result<Outcome<u64>, Error> {
+    call.run(|_| async move { Ok::<_, Error>(value) }).await
+}
+
+/// An owner under `on_crash` starts its body and is never heard of again. Gives when its lease was
+/// last renewed, at the latest.
+async fn crash(world: &World, on_crash: OnCrash) -> Process {
+    let process = world.process();
+    let idem = process.idem.clone();
+    let dead = tokio::spawn(async move {
+        let call = call(&idem, on_crash);
+        let forever = std::future::pending::<Result<u64, Error>>;
+        match on_crash {
+            OnCrash::Reconcile => {
+                let never = std::future::pending::<Result<Option<u64>, Error>>();
+                call.run_reconciling(never, |_| forever()).await
+            }
+            _ => call.run(|_| forever()).await,
+        }
+    });
+    eventually("the owner is renewed", || process.events.has("renewed")).await;
+    process.faults.away(true);
+    dead.abort();
+    process
+}
+
+#[tokio::test(start_paused = true)]
+async fn rerun_runs_after_the_lease() {
+    let world = World::new();
+    crash(&world, OnCrash::Rerun).await;
+    let start = Instant::now();
+    let outcome = run(call(&world.process().idem, OnCrash::Rerun), 2).await.unwrap();
+    assert_eq!((outcome.value, outcome.source), (2, Source::Fresh));
+    assert!(start.elapsed() <= LEASE + LEASE / 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refuse_refuses_until_the_retention_ends() {
+    let world = World::new();
+    crash(&world, OnCrash::Refuse).await;
+    let process = world.process();
+    let start = Instant::now();
+    loop {
+        match run(call(&process.idem, OnCrash::Refuse), 2).await {
+            Err(unknown) => {
+                assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
+                assert!(!unknown.is_retryable(), "somebody has to look");
+                sleep(LEASE).await;
+            }
+            Ok(outcome) => {
+                assert_eq!(outcome.value, 2);
+                break;
+            }
+        }
+    }
+    let took = start.elapsed();
+    assert!(took >= LEASE * 10 && took <= LEASE * 13, "remembered for {took:?}");
+    assert!(process.events.count("outcome_unknown") >= 8);
+}
+
+/// A call that does not wait is told as well: a lapsed reservation is not in progress.
+#[tokio::test(start_paused = true)]
+async fn refuse_tells_a_call_that_does_not_wait() {
+    let world = World::new();
+    crash(&world, OnCrash::Refuse).await;
+    sleep(LEASE * 2).await;
+    let reject = |on_crash| {
+        let idem = world.process().idem;
+        call(&idem, on_crash).on_duplicate(idem_runtime::OnDuplicate::Reject)
+    };
+    let unknown = run(reject(OnCrash::Refuse), 2).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
+    let rerun = run(reject(OnCrash::Rerun), 2).await.unwrap();
+    assert_eq!((rerun.value, rerun.attempt), (2, 2));
+}
+
+/// Under `refuse`, a key whose body never ran is not remembered as a crash: a reservation begins
+/// without a retention and is armed right before the first poll.
+#[tokio::test(start_paused = true)]
+async fn a_crash_is_remembered_only_once_the_body_may_have_run() {
+    let world = World::new();
+    let process = world.process();
+    let mut gate = process.faults.hold_before(Operation::Renew);
+    let idem = process.idem.clone();
+    let dead = tokio::spawn(async move { run(call(&idem, OnCrash::Refuse), 1).await });
+    gate.arrived().await;
+    process.faults.away(true);
+    dead.abort();
+    drop(gate);
+    let outcome = run(call(&world.process().idem, OnCrash::Refuse), 2).await.unwrap();
+    assert_eq!((outcome.value, outcome.attempt), (2, 1));
+}
+
+/// The arming's reply is lost: it is sent again, and the body runs once.
+#[tokio::test(start_paused = true)]
+async fn an_arming_whose_reply_was_lost_is_repeated() {
+    let process = World::new().process();
+    process.faults.fail_after(Operation::Renew, 1);
+    let outcome = run(call(&process.idem, OnCrash::Refuse), 1).await.unwrap();
+    assert!(outcome.stored && !outcome.lapsed);
+    assert_eq!(process.faults.sent(Operation::Renew), 2);
+}
+
+/// The arming is never answered: nothing runs, and the key is released.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_cannot_be_armed_releases() {
+    let world = World::new();
+    let process = world.process();
+    process.faults.fail_before(Operation::Renew, 1_000);
+    let failed = run(call(&process.idem, OnCrash::Refuse), 1).await.unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Backend);
+    assert!(failed.is_retryable());
+    eventually("the key is released", || process.faults.sent(Operation::Release) == 1).await;
+    assert_eq!(run(call(&world.process().idem, OnCrash::Refuse), 2).await.unwrap().value, 2);
+}
+
+/// The key is lost before the body ran: the call begins anew with a new owner.
+#[tokio::test(start_paused = true)]
+async fn a_key_lost_before_the_body_ran_is_begun_anew() {
+    let world = World::new();
+    let process = world.process();
+    let mut gate = process.faults.hold_before(Operation::Renew);
+    let idem = process.idem.clone();
+    let late = tokio::spawn(async move { run(call(&idem, OnCrash::Refuse), 1).await });
+    gate.arrived().await;
+    // The reservation expires unarmed, and another call runs.
+    let other = run(call(&world.process().idem, OnCrash::Refuse), 2).await.unwrap();
+    assert_eq!(other.source, Source::Fresh);
+    gate.open();
+    let late = late.await.unwrap().unwrap();
+    assert_eq!((late.value, late.source), (2, Source::Replayed));
+    assert!(process.events.has("lease_lost"));
+}
+
+async fn reconcile(
+    process: &Process,
+    answer: Result<Option<u64>, &'static str>,
+) -> Result<Outcome<u64>, Error> {
+    let call = call(&process.idem, OnCrash::Reconcile);
+    let ask = async move {
+        sleep(LEASE * 3).await;
+        answer
+    };
+    call.run_reconciling(ask, |_| async { Ok::<_, Error>(2) }).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcile_answers_with_the_value_that_happened() {
+    let world = World::new();
+    crash(&world, OnCrash::Reconcile).await;
+    let process = world.process();
+    let outcome = reconcile(&process, Ok(Some(1))).await.unwrap();
+    assert_eq!((outcome.value, outcome.source, outcome.attempt), (1, Source::Reconciled, 2));
+    assert!(outcome.stored && !outcome.lapsed, "the takeover is renewed while it asks");
+    assert_eq!(process.events.count("taken_over"), 1);
+    assert_eq!(process.events.count("reconciled"), 1);
+    assert_eq!(reconcile(&process, Ok(None)).await.unwrap().source, Source::Replayed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcile_runs_what_did_not_happen() {
+    let world = World::new();
+    crash(&world, OnCrash::Reconcile).await;
+    let process = world.process();
+    let outcome = reconcile(&process, Ok(None)).await.unwrap();
+    assert_eq!((outcome.value, outcome.source, outcome.attempt), (2, Source::Fresh, 2));
+}
+
+/// Reconcile is asked after a crash only.
+#[tokio::test(start_paused = true)]
+async fn reconcile_is_not_asked_without_a_crash() {
+    let process = World::new().process();
+    let outcome = reconcile(&process, Err("asked")).await.unwrap();
+    assert_eq!((outcome.value, outcome.source), (2, Source::Fresh));
+}
+
+/// An error, a drop and a deadline in reconcile all leave the crash remembered.
+#[tokio::test(start_paused = true)]
+async fn a_crash_is_not_forgotten_by_who_failed_to_look_into_it() {
+    let world = World::new();
+    crash(&world, OnCrash::Reconcile).await;
+    let process = world.process();
+    let unknown = reconcile(&process, Err("the gateway is down")).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
+    assert!(unknown.to_string().contains("the gateway is down"), "{unknown}");
+
+    let dropped = tokio::time::timeout(LEASE * 2, reconcile(&process, Ok(Some(1))));
+    assert!(dropped.await.is_err());
+
+    let call = call(&process.idem, OnCrash::Reconcile).deadline(LEASE * 2);
+    let never = std::future::pending::<Result<Option<u64>, Error>>();
+    let stopped = call.run_reconciling(never, |_| async { Ok::<_, Error>(2) }).await.unwrap_err();
+    assert_eq!(stopped.kind(), ErrorKind::OutcomeUnknown);
+
+    assert_eq!(
+        process.faults.sent(Operation::Release),
+        0,
+        "a takeover is never released unanswered"
+    );
+    let outcome = reconcile(&process, Ok(Some(1))).await.unwrap();
+    assert_eq!((outcome.value, outcome.source), (1, Source::Reconciled));
+    assert!(outcome.attempt > 2);
+}
+
+/// An operator finds the effect in the world and says so.
+#[tokio::test(start_paused = true)]
+async fn decide_takes_a_value() {
+    let world = World::new();
+    crash(&world, OnCrash::Refuse).await;
+    let idem = world.process().idem;
+    assert_eq!(idem.decide("op", "k", Decision::take(&1_u64)).await.unwrap(), Decided::InProgress);
+    sleep(LEASE * 2).await;
+    assert_eq!(idem.inspect("op", "k").await.unwrap().unwrap().status, Status::Lapsed);
+    assert_eq!(idem.decide("op", "k", Decision::take(&1_u64)).await.unwrap(), Decided::Done);
+    let outcome = run(call(&idem, OnCrash::Refuse), 2).await.unwrap();
+    assert_eq!((outcome.value, outcome.source), (1, Source::Replayed));
+    let again = idem.decide("op", "k", Decision::run_again()).await.unwrap();
+    assert_eq!(again, Decided::NothingToDecide, "an outcome is final");
+    let status = idem.inspect("op", "k").await.unwrap().unwrap();
+    assert!(matches!(status.status, Status::Completed { kept: true, error: false, .. }));
+    assert!(status.expires_in <= TTL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn decide_runs_again() {
+    let world = World::new();
+    crash(&world, OnCrash::Refuse).await;
+    let idem = world.process().idem;
+    sleep(LEASE * 2).await;
+    assert_eq!(idem.decide("op", "k", Decision::run_again()).await.unwrap(), Decided::Done);
+    assert_eq!(idem.inspect("op", "k").await.unwrap(), None);
+    assert_eq!(run(call(&idem, OnCrash::Refuse), 2).await.unwrap().value, 2);
+    assert_eq!(
+        idem.decide("op", "other", Decision::run_again()).await.unwrap(),
+        Decided::NothingToDecide
+    );
+}
+
+/// An owner that was only paused finds the operator's decision, and is told.
+#[tokio::test(start_paused = true)]
+async fn a_paused_owner_does_not_overwrite_a_decision() {
+    let world = World::new();
+    let paused = world.process();
+    let idem = paused.idem.clone();
+    let owner = tokio::spawn(async move {
+        let call = call(&idem, OnCrash::Refuse);
+        call.run(|_| async {
+            sleep(LEASE * 5).await;
+            Ok::<_, Error>(1_u64)
+        })
+        .await
+    });
+    eventually("the owner is renewed", || paused.events.has("renewed")).await;
+    paused.faults.away(true);
+    sleep(LEASE * 2).await;
+    let operator = world.process().idem;
+    assert_eq!(operator.decide("op", "k", Decision::take(&9_u64)).await.unwrap(), Decided::Done);
+    paused.faults.away(false);
+    assert_eq!(owner.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
+    assert_eq!(run(call(&operator, OnCrash::Refuse), 2).await.unwrap().value, 9);
+}

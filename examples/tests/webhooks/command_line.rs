@@ -71,7 +71,8 @@ fn numbers_are_in_their_range() {
 #[test]
 fn verbose_tells_of_each_delivery() {
     let deliveries = "{\"id\":\"a\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"data\":1}\n\
-        {\"id\":\"b\",\"simulate\":{\"fail\":\"for_good\"}}\n{\"id\":\"c\\n\",\"simulate\":{\"fail\":\"once\"}}\n";
+        {\"id\":\"b\",\"simulate\":{\"fail\":\"for_good\"}}\n\
+        {\"id\":\"c\\n\",\"simulate\":{\"fail\":\"once\"}}\n";
     let said = Desk::new().feed(&["--verbose", "--concurrency", "1"], deliveries);
     assert_eq!(said.code, Some(0));
     let lines: Vec<_> = said.stderr.lines().collect();

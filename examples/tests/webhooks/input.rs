@@ -74,7 +74,9 @@ fn unknown_fields_are_kept() {
     .is_well();
     let line = std::fs::read_to_string(desk.ledger()).expect("a ledger");
     let entry: serde_json::Value = serde_json::from_str(&line).expect("a line");
-    let whole = serde_json::json!({"id": "a", "livemode": true, "created": "today", "nested": {"x": [1.5, null]}});
+    let nested = serde_json::json!({"x": [1.5, null]});
+    let whole =
+        serde_json::json!({"id": "a", "livemode": true, "created": "today", "nested": nested});
     assert_eq!(entry, whole);
 }
 
@@ -111,14 +113,14 @@ fn what_is_no_delivery_is_reported_by_line_and_the_rest_goes_on() {
         [
             "webhooks: line 2: not JSON: expected ident (column 2)",
             "webhooks: line 3: missing field `id` (column 12)",
-            "webhooks: line 4: `id` is not a string (column 7)",
-            "webhooks: line 5: `id` is empty (column 8)",
+            "webhooks: line 4: invalid type: integer `5`, expected `id` to be a string (column 7)",
+            "webhooks: line 5: `id` is empty (column 9)",
             "webhooks: line 6: invalid type: sequence, expected a JSON object",
-            "webhooks: line 7: `type` is not a string (column 18)",
+            "webhooks: line 7: invalid type: integer `3`, expected `type` to be a string (column 18)",
             "webhooks: line 8: duplicate field `id` (column 14)",
             "webhooks: line 9: unknown field `x`, expected `slow_ms` or `fail` (column 25)",
-            "webhooks: line 10: invalid type: integer `3`, expected an object with `slow_ms` or `fail` as `simulate` \
-             (column 22)",
+            "webhooks: line 10: invalid type: integer `3`, \
+             expected an object with `slow_ms` or `fail` as `simulate` (column 22)",
             "webhooks: line 11: not JSON: EOF while parsing a list (column 21)",
             "webhooks: line 13: not UTF-8 from its byte 8 on",
         ]

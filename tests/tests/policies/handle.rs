@@ -186,8 +186,9 @@ async fn a_keeper_thread_beside_a_paused_clock_is_refused() {
 #[test]
 fn a_keeper_thread_is_refused_by_calls_on_a_paused_clock() {
     let process = World::new().real_process(|builder| builder);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true);
-    let refused = runtime.build().unwrap().block_on(process.idem.scope(echo("k"))).unwrap_err();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+    let refused = runtime.block_on(process.idem.scope(echo("k"))).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidSetting);
     assert!(refused.to_string().contains("keeper_as_task"), "{refused}");
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 
 const MORE: &str = "\
 Deliveries:
@@ -54,11 +54,12 @@ pub(crate) struct Args {
     ///
     /// Lines are added to a ledger that exists. The proof counts the file as a whole and says how
     /// many lines it had before.
-    #[arg(long, value_name = "PATH", default_value_os_t = std::env::temp_dir().join("webhooks-ledger.jsonl"))]
+    #[arg(long, value_name = "PATH", default_value_os_t = default_ledger())]
     pub(crate) ledger: PathBuf,
 
     /// Deliveries in flight at once, at most
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(value_parser = value_parser!(u16).range(1..=4096))]
     pub(crate) concurrency: u16,
 
     /// Where idem keeps its records: `memory` (forgotten when the process ends)
@@ -75,6 +76,10 @@ pub(crate) struct Args {
     /// Tells on standard error what became of each delivery
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+fn default_ledger() -> PathBuf {
+    std::env::temp_dir().join("webhooks-ledger.jsonl")
 }
 
 /// Where idem keeps its records.

@@ -37,8 +37,8 @@ struct Answered {
 }
 
 impl Run {
-    /// Handles the deliveries of the input until it ends, a Ctrl-C comes, or it cannot go on; what is
-    /// in flight then is finished.
+    /// Handles the deliveries of the input until it ends, a Ctrl-C comes, or it cannot go on; what
+    /// is in flight then is finished.
     pub(crate) async fn of(self, input: Input) -> Ended {
         let mut course = Course {
             progress: Progress::new(input.bytes),
@@ -73,7 +73,8 @@ impl Course {
                 () = self.run.interrupted.cancelled() => {
                     let left = self.in_flight.len();
                     self.progress.complain(format_args!(
-                        "interrupted: finishing the {left} deliveries in flight; Ctrl-C again ends at once"
+                        "interrupted: finishing the {left} deliveries in flight; \
+                         Ctrl-C again ends at once"
                     ));
                     return;
                 }

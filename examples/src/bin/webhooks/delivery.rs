@@ -1,8 +1,9 @@
 //! One delivery, and how it is read from a line.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde::de::Error as _;
+use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -73,13 +74,25 @@ impl Delivery {
 }
 
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    match String::deserialize(deserializer) {
-        Ok(id) if id.is_empty() => Err(D::Error::custom("`id` is empty")),
-        Ok(id) => Ok(id),
-        Err(_) => Err(D::Error::custom("`id` is not a string")),
-    }
+    let id = deserializer.deserialize_str(TextOf("id"))?;
+    if id.is_empty() { Err(D::Error::custom("`id` is empty")) } else { Ok(id) }
 }
 
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    String::deserialize(deserializer).map_err(|_| D::Error::custom("`type` is not a string"))
+    deserializer.deserialize_str(TextOf("type"))
+}
+
+/// A string; its absence is reported with the field's name.
+struct TextOf(&'static str);
+
+impl Visitor<'_> for TextOf {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` to be a string", self.0)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
 }

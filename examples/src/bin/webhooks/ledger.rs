@@ -82,7 +82,8 @@ impl Ledger {
         {
             // The book stays locked: no line follows.
             complain(format_args!(
-                "--crash-after {lines}: the process ends here, its last ledger line written, the outcome not stored"
+                "--crash-after {lines}: the process ends here, its last ledger line written, \
+                 the outcome not stored"
             ));
             std::process::abort();
         }

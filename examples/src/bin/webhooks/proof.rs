@@ -105,13 +105,15 @@ impl Proof {
         if again > 0 && self.remembers {
             writeln!(
                 f,
-                "{again} of them had a line before this run began: their outcome was not stored, or has expired."
+                "{again} of them had a line before this run began: their outcome was not stored, \
+                 or has expired."
             )?;
         } else if again > 0 {
             writeln!(
                 f,
-                "{again} of them had a line before this run began: the memory backend forgets with its process, \
-                 so what an earlier run handled has run again. For a clean count give --ledger a new path."
+                "{again} of them had a line before this run began: the memory backend forgets with \
+                 its process, so what an earlier run handled has run again. For a clean count give \
+                 --ledger a new path."
             )?;
         }
         if older > 0 {
@@ -120,8 +122,8 @@ impl Proof {
         if now > 0 {
             writeln!(
                 f,
-                "{now} of them got more than one line since this run began. Unless another process writes to \
-                 this ledger, that is a defect: please report it."
+                "{now} of them got more than one line since this run began. Unless another process \
+                 writes to this ledger, that is a defect: please report it."
             )?;
         }
         Ok(())

@@ -1,9 +1,10 @@
 //! What a function's return type must offer, each demand with the words for its absence.
 //!
-//! The attribute states these bounds once, on [`Call`](super::Call)'s constructors, at the declared return type.
-//! Each trait is an alias: one blanket impl and nothing to implement by hand. The impls carry
-//! `do_not_recommend`, because the compiler otherwise skips the alias and explains what the *impl* asks for
-//! (`for<'de> Receipt: Deserialize<'de>`), and the texts below would never be seen.
+//! The attribute states these bounds once, on [`Call`](super::Call)'s constructors, at the declared
+//! return type. Each trait is an alias: one blanket impl and nothing to implement by hand. The
+//! impls carry `do_not_recommend`, because the compiler otherwise skips the alias and explains what
+//! the *impl* asks for (`for<'de> Receipt: Deserialize<'de>`), and the texts below would never be
+//! seen.
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -11,12 +12,13 @@ use crate::Error;
 
 /// The declared return type: `Result<T, E>`, under whatever alias.
 ///
-/// A trait rather than a look at the tokens, since `io::Result<T>` and `type Answer = Result<…>` are as good.
+/// A trait rather than a look at the tokens, since `io::Result<T>` and `type Answer = Result<…>`
+/// are as good.
 #[diagnostic::on_unimplemented(
     message = "an idempotent function returns a `Result`, and `{Self}` is none",
     label = "return `Result<{Self}, E>` here",
-    note = "a call that is refused (in progress, lease lost, store unreachable, …) has no other way to say so; `E` is \
-            an error type with `From<idem_runtime::Error>`"
+    note = "a call that is refused (in progress, lease lost, store unreachable, …) has no other \
+            way to say so; `E` is an error type with `From<idem_runtime::Error>`"
 )]
 pub trait Returned: Sized {
     /// What a call that succeeded gives, and what is stored.
@@ -55,8 +57,9 @@ impl<T, E> Returned for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as the outcome of an idempotent function",
     label = "`{Self}` is not `Serialize + DeserializeOwned`",
-    note = "return an owned, serialisable value: add `#[derive(serde::Serialize, serde::Deserialize)]` to `{Self}`, \
-            or return the few owned fields that callers need"
+    note = "return an owned, serialisable value: put `#[derive(serde::Serialize, \
+            serde::Deserialize)]` on its type and on those of its fields, or return the few fields \
+            that callers need"
 )]
 pub trait Storable: Serialize + DeserializeOwned {}
 
@@ -67,8 +70,9 @@ impl<T: Serialize + DeserializeOwned> Storable for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored, as this function's `on_error` asks",
     label = "`{Self}` is not `Serialize + DeserializeOwned`",
-    note = "add `#[derive(serde::Serialize, serde::Deserialize)]` to `{Self}`, or say `on_error = release`, under which \
-            an error frees the key and is never stored"
+    note = "put `#[derive(serde::Serialize, serde::Deserialize)]` on the error type and on those \
+            of its fields, or say `on_error = release`, under which an error frees the key and is \
+            never stored"
 )]
 pub trait StorableError: Serialize + DeserializeOwned {}
 
@@ -79,7 +83,8 @@ impl<E: Serialize + DeserializeOwned> StorableError for E {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot tell a caller that the call was refused",
     label = "`{Self}` lacks `From<idem_runtime::Error>`",
-    note = "add a variant to `{Self}`, with thiserror: `#[error(transparent)] Idempotency(#[from] idem_runtime::Error)`"
+    note = "add a variant to the error enum, with thiserror: `#[error(transparent)] \
+            Idempotency(#[from] idem_runtime::Error)`"
 )]
 pub trait FromRefusal: Sized {
     /// The refusal, in the function's own error type.
@@ -96,22 +101,11 @@ impl<E: From<Error>> FromRefusal for E {
 /// The outcome of a body that runs on as a task of its own (`on_drop = detach`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot leave the task that a detached body runs in",
-    label = "this is not `Send`",
-    note = "`on_drop = detach` runs the body as a task of its own: return a value that is `Send + 'static`, or say \
-            `on_drop = hold`"
+    label = "`{Self}` is not `Send`",
+    note = "`on_drop = detach` runs the body as a task of its own: return a value that is `Send + \
+            'static`, or say `on_drop = hold`"
 )]
 pub trait Detachable: Send + 'static {}
 
 #[diagnostic::do_not_recommend]
 impl<R: Send + 'static> Detachable for R {}
-
-// `ToKey` lives in `key.rs`; the text that goes above it there:
-//
-// #[diagnostic::on_unimplemented(
-//     message = "`{Self}` cannot be a key",
-//     label = "`{Self}` does not implement `ToKey`",
-//     note = "a key is a string, an integer, a `bool`, a `char`, or a tuple of these: name the field that makes two \
-//             calls the same call, as in `key = order.id` or `key = (tenant, order.id)`",
-//     note = "a type of your own becomes a key by `impl idem_runtime::ToKey`; floats are left out since equal ones may \
-//             differ in their digits"
-// )]

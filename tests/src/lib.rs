@@ -112,3 +112,8 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
     panic!("not within a minute: {what}");
 }
+
+/// The README's code, compiled and run with the doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

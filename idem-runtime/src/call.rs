@@ -4,31 +4,29 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, ready};
-
-use pin_project_lite::pin_project;
 
 use crate::attempt::Attempt;
-use crate::backend::Boxed;
 use crate::begin::{Arrival, Start};
 use crate::bounds::{FromRefusal, Returned, Storable, StorableError};
 use crate::codec::Codec;
-use crate::context::{Context, Footing, enter};
+use crate::context::{Context, Footing};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::ident::Ident;
 use crate::observe::{Facts, Source, at_ms};
 use crate::policy::{OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
 use crate::record::Record;
-use crate::run::{Guard, Readied, make_ready, poll_action, stopped};
+use crate::run::Guard;
 use crate::settings::Overrides;
 use crate::value::{Freed, Table, Which};
 
 mod complete;
 mod detach;
 mod reconcile;
+mod renew_while;
+
+pub use renew_while::RenewWhile;
 
 /// What is fixed about the calls of one function: its name, its settings, how its results are
 /// stored. Plain data, made while compiling.
@@ -215,87 +213,11 @@ impl<R, W: Copy> Running<R, W> {
     /// body did not run to its end: it was stopped, or the key was lost before it ran. Dropped, the
     /// body is dropped, and `on_drop` says what becomes of the key.
     pub fn renew_while<F: Future<Output = R>>(&mut self, body: F) -> RenewWhile<'_, R, W, F> {
-        RenewWhile { running: self, context: None, readying: None, body: Some(body) }
+        RenewWhile::new(self, body)
     }
 
     fn refuse(&self, error: Error) -> R {
         (self.table.refuse)(error)
-    }
-}
-
-pin_project! {
-    /// A body under its lease: what `renew_while` gives. Written out, since an `async fn` would keep
-    /// the body twice.
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct RenewWhile<'a, R, W, F> {
-        running: &'a mut Running<R, W>,
-        context: Option<Context>,
-        readying: Option<Boxed<'static, Result<Readied, Error>>>,
-        #[pin]
-        body: Option<F>,
-    }
-}
-
-impl<R, W, F> fmt::Debug for RenewWhile<'_, R, W, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RenewWhile").field("running", &self.running).finish_non_exhaustive()
-    }
-}
-
-impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
-    type Output = Result<R, R>;
-
-    fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        if this.context.is_none() {
-            if let Err(answer) = ready!(poll_ready(this.running, this.readying, task)) {
-                return Poll::Ready(Err(answer));
-            }
-            *this.context = Some(this.running.context_of_body());
-        }
-        let Some(context) = this.context else { unreachable!("set just before") };
-        let Running { guard, table, .. } = &mut **this.running;
-        let Some(guard) = guard else {
-            let Some(body) = this.body.as_mut().as_pin_mut() else {
-                unreachable!("a body is not polled after it has ended")
-            };
-            return enter(context, || body.poll(task)).map(Ok);
-        };
-        match ready!(poll_action(guard, context, this.body, task)) {
-            Ok(result) => Poll::Ready(Ok(result)),
-            Err(stop) => Poll::Ready(Err((table.refuse)(stopped(guard.attempt(), stop)))),
-        }
-    }
-}
-
-/// Polls an attempt until its body may be polled. `Err` is the call's answer instead.
-fn poll_ready<R, W: Copy>(
-    running: &mut Running<R, W>,
-    readying: &mut Option<Boxed<'static, Result<Readied, Error>>>,
-    task: &mut TaskContext<'_>,
-) -> Poll<Result<(), R>> {
-    loop {
-        if readying.is_none() {
-            let Some(guard) = &running.guard else { return Poll::Ready(Ok(())) };
-            if guard.attempt().try_start(running.arrival.now()) {
-                return Poll::Ready(Ok(()));
-            }
-            // Rare: to be armed first, or late.
-            let ready = make_ready(running.arrival.clone(), Arc::clone(guard.attempt()));
-            *readying = Some(Box::pin(ready));
-        }
-        let Some(ready) = readying else { continue };
-        let readied = ready!(ready.as_mut().poll(task));
-        *readying = None;
-        match readied {
-            Ok(Readied::Started) => return Poll::Ready(Ok(())),
-            Ok(Readied::Anew(start)) => match running.table.go_on(running.arrival.clone(), start) {
-                Ok(Begun::Replay(result)) => return Poll::Ready(Err(result)),
-                Ok(Begun::Run(anew)) => *running = anew,
-                Err(refusal) => return Poll::Ready(Err(refusal)),
-            },
-            Err(error) => return Poll::Ready(Err(running.refuse(error))),
-        }
     }
 }
 

@@ -204,7 +204,7 @@ impl EventKind<'_> {
 /// Hears of every event.
 ///
 /// It is called where the event happens, on the caller's thread or the keeper's: it should be quick
-/// and must not block or panic.
+/// and must not block. A panic is caught and logged; the other observers still hear of the event.
 pub trait Observer: Send + Sync + 'static {
     /// Takes note of an event.
     fn observe(&self, event: &Event<'_>);

@@ -1,6 +1,7 @@
 //! The observers that come with the runtime, and the list of those an `Idem` has.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::KeyShown;
 use crate::event::{Event, EventKind, Observer};
@@ -31,7 +32,12 @@ impl Observers {
     pub(crate) fn tell(&self, key: &RecordKey, kind: EventKind<'_>) {
         let event = Event::new(key, self.shown, kind);
         for observer in &self.list {
-            observer.observe(&event);
+            // An observer that panics must not end the keeper's thread, nor a drop while a panic is
+            // under way: that would abort the process.
+            let told = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
+            if told.is_err() {
+                tracing::error!(target: "idem", event = event.kind.name(), "an observer panicked");
+            }
         }
     }
 

@@ -112,7 +112,7 @@ impl Arrival {
             let next = now.after(soonest).min(until);
             self.change_or(&mut watch, next).await;
             pause = (pause * 2).min(LONGEST_POLL);
-            if watch.is_none() {
+            if watch.as_ref().is_none_or(Watch::is_lost) {
                 watch = self.subscribe(until).await;
             }
         }

@@ -31,6 +31,12 @@ impl Watch {
         // Nobody will tell any more: polling beside the watch goes on.
         pending::<()>().await;
     }
+
+    /// Whether the backend has lost the subscription: a new watch is needed to hear of changes.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.changes.as_ref().is_none_or(|changes| changes.has_changed().is_err())
+    }
 }
 
 impl Drop for Watch {

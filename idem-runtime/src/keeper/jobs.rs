@@ -25,9 +25,11 @@ pub(super) fn start(core: Arc<Core>, job: Job) {
     tokio::spawn(async move {
         let _done = Done(Arc::clone(&core));
         match job {
-            Job::Release(attempt) => release(&core, &attempt).await,
+            Job::Release(attempt) => release(&core, &Ends(attempt).0).await,
             Job::Forget { key, owner, lease } => forget(&core, &key, owner, lease).await,
-            Job::Complete(attempt, outcome) => complete(&core, &attempt, outcome).await,
+            Job::Complete(attempt, outcome) => {
+                complete(&core, &Ends(attempt).0, outcome).await;
+            }
         }
     });
 }
@@ -40,6 +42,17 @@ impl Drop for Done {
         let keeper = &self.0.keeper;
         *lock(&keeper.busy) -= 1;
         keeper.done.notify_waiters();
+    }
+}
+
+/// Ends the attempt with its job, also when the job's task is dropped or panics: no lease is renewed
+/// that nobody will end.
+struct Ends(Arc<Attempt>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.end();
+        self.0.seat().vacate();
     }
 }
 

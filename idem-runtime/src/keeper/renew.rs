@@ -42,22 +42,40 @@ pub(super) fn start(core: &Arc<Core>, due: Vec<(Arc<Attempt>, DueRenewal)>) {
     }
 }
 
-async fn send(core: Arc<Core>, batch: Batch) {
+async fn send(core: Arc<Core>, mut batch: Batch) {
     let until = core.clock.instant(core.clock.now().after(batch.bound));
     let replies = match timeout_at(until, answers(&core, &batch.renewals)).await {
         Ok(replies) => replies,
         // They may have taken effect all the same; the next interval finds out.
         Err(_) => batch.renewals.iter().map(|_| Err(no_answer())).collect(),
     };
-    let missing = std::iter::repeat_with(|| Err(no_answer()));
-    for ((attempt, sent, late), reply) in
-        batch.attempts.into_iter().zip(replies.into_iter().chain(missing))
-    {
-        let now = core.clock.now();
-        if attempt.renewal_answered(&reply, (sent, late), now) == AfterReply::ReserveAgain {
-            tokio::spawn(reserve_again(Arc::clone(&core), attempt));
-        } else if let Some(deadline) = attempt.deadline_of_its_own() {
-            tokio::spawn(watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)));
+    let sent = std::mem::take(&mut batch.attempts);
+    let unanswered = std::iter::repeat_with(|| Err(no_answer()));
+    for (renewed, reply) in sent.into_iter().zip(replies.into_iter().chain(unanswered)) {
+        answered(&core, renewed, &reply);
+    }
+}
+
+fn answered(
+    core: &Arc<Core>,
+    (attempt, sent, late): (Arc<Attempt>, Moment, Duration),
+    reply: &Result<RenewReply, BackendError>,
+) {
+    let after = attempt.renewal_answered(reply, (sent, late), core.clock.now());
+    if after == AfterReply::ReserveAgain {
+        tokio::spawn(reserve_again(Arc::clone(core), attempt));
+    } else if let Some(deadline) = attempt.deadline_of_its_own() {
+        tokio::spawn(watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)));
+    }
+}
+
+/// A batch that is dropped without answers, by a backend that panicked say, is unanswered: its
+/// leases are renewed at the next interval.
+impl Drop for Batch {
+    fn drop(&mut self) {
+        for (attempt, sent, late) in std::mem::take(&mut self.attempts) {
+            let now = attempt.core().clock.now();
+            attempt.renewal_answered(&Err(no_answer()), (sent, late), now);
         }
     }
 }
@@ -84,10 +102,10 @@ async fn answers(core: &Core, renewals: &[Renewal]) -> Vec<Result<RenewReply, Ba
 /// attempt's window has ended, after which nothing but a release is sent.
 async fn reserve_again(core: Arc<Core>, attempt: Arc<Attempt>) {
     let reservation = attempt.reservation();
+    let _answered = ReservesAgain(&attempt);
     loop {
         let now = core.clock.now();
         if !attempt.with_tenure(|tenure| tenure.window_is_open(now)) {
-            attempt.not_reserved_again();
             return;
         }
         let bound = attempt.with_tenure(|tenure| tenure.attempt_bound());
@@ -106,5 +124,14 @@ async fn reserve_again(core: Arc<Core>, attempt: Arc<Attempt>) {
             }
             Ok(Err(_)) | Err(_) => sleep_until(core.clock.instant(until)).await,
         }
+    }
+}
+
+/// Lets the end of the attempt go on when this is dropped, however that comes about.
+struct ReservesAgain<'a>(&'a Attempt);
+
+impl Drop for ReservesAgain<'_> {
+    fn drop(&mut self) {
+        self.0.not_reserved_again();
     }
 }

@@ -53,6 +53,7 @@ enum Fault {
     FailAfter,
     /// Answered with an error.
     Answer(String),
+    Panic,
     HoldBefore(Held),
     HoldAfter(Held),
 }
@@ -124,6 +125,11 @@ impl Faults {
         self.push(operation, times, || Fault::Answer(error.to_owned()));
     }
 
+    /// The next `times` calls panic, as a defect of the backend would.
+    pub fn panic(&self, operation: Operation, times: usize) {
+        self.push(operation, times, || Fault::Panic);
+    }
+
     /// The next call is held before it is carried out.
     pub fn hold_before(&self, operation: Operation) -> Gate {
         let (gate, held) = Gate::new();
@@ -176,6 +182,7 @@ impl Faults {
                 let _ = carry_out.await;
                 Err(lost())
             }
+            Some(Fault::Panic) => panic!("a fault of the test: the backend panics"),
             Some(Fault::Answer(error)) => Err(BackendError::answered(error)),
             Some(Fault::HoldBefore(held)) => {
                 held.hold().await;

@@ -215,6 +215,24 @@ async fn a_crash_is_not_forgotten_by_who_failed_to_look_into_it() {
     assert!(outcome.attempt > 2);
 }
 
+/// A takeover whose body was never polled is left to lapse as well: here, one that came late in its
+/// lease and could not be renewed.
+#[tokio::test(start_paused = true)]
+async fn a_takeover_that_did_not_start_keeps_the_crash_remembered() {
+    let world = World::new();
+    crash(&world, OnCrash::Refuse).await;
+    let process = world.process();
+    process.faults.delay(Operation::Replace, LEASE / 2, 1);
+    process.faults.fail_before(Operation::Renew, 1_000);
+    let failed = run(call(&process.idem, OnCrash::Rerun), 2).await.unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Backend);
+    assert!(process.events.has("taken_over"));
+    sleep(LEASE * 2).await;
+    assert_eq!(process.faults.sent(Operation::Release), 0);
+    let unknown = run(call(&world.process().idem, OnCrash::Refuse), 2).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
+}
+
 /// An operator finds the effect in the world and says so.
 #[tokio::test(start_paused = true)]
 async fn decide_takes_a_value() {

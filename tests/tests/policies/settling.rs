@@ -219,6 +219,61 @@ async fn a_panic_counts_as_a_drop() {
     }
 }
 
+/// A backend that panics under the keeper costs that one command: the lease is renewed on, the
+/// outcome is stored, the key is not taken for ever.
+#[tokio::test(start_paused = true)]
+async fn a_backend_that_panics_does_not_end_the_keeper() {
+    let world = World::new();
+    let process = world.process();
+    process.faults.panic(Operation::Renew, 1);
+    let outcome = process.idem.call("op").key("k").run(|_| async {
+        sleep(LEASE * 3).await;
+        Ok::<_, Error>(1_u64)
+    });
+    let outcome = outcome.await.unwrap();
+    assert!(outcome.stored && !outcome.lapsed);
+    assert!(process.events.has("renewal_failed") && process.events.has("renewed"));
+
+    // A completion that panics in the caller is left to the keeper, like any other drop.
+    process.faults.panic(Operation::Complete, 1);
+    let idem = process.idem.clone();
+    let call = || {
+        let idem = idem.clone();
+        async move { idem.call("op").key("c").run(|_| async { Ok::<_, Error>(1_u64) }).await }
+    };
+    assert!(tokio::spawn(call()).await.unwrap_err().is_panic());
+    eventually("the keeper stores it", || process.events.has("deferred_stored")).await;
+    assert_eq!(call().await.unwrap().source, Source::Replayed);
+
+    // One that panics in the keeper as well frees its seat here; its lease lapses.
+    process.faults.panic(Operation::Complete, 2);
+    let call = || {
+        let idem = idem.clone();
+        async move { idem.call("op").key("d").run(|_| async { Ok::<_, Error>(1_u64) }).await }
+    };
+    assert!(tokio::spawn(call()).await.unwrap_err().is_panic());
+    assert_eq!(call().await.unwrap().source, Source::Fresh);
+    assert!(process.idem.shutdown(LEASE).await.is_clean());
+}
+
+/// An observer that panics is heard of, and nothing else comes of it.
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_harms_nobody() {
+    struct Loud;
+    impl idem_runtime::Observer for Loud {
+        fn observe(&self, event: &idem_runtime::Event<'_>) {
+            panic!("{}", event.kind.name());
+        }
+    }
+    let process = World::new().process_with(|builder| builder.observer(Loud));
+    let outcome = process.idem.call("op").key("k").run(|_| async {
+        sleep(LEASE * 3).await;
+        Ok::<_, Error>(1_u64)
+    });
+    let outcome = outcome.await.unwrap();
+    assert!(outcome.stored && !outcome.lapsed, "the keeper goes on");
+}
+
 /// A panic of a detached body reaches its caller.
 #[tokio::test(start_paused = true)]
 async fn a_panic_of_a_detached_body_goes_on() {

@@ -84,6 +84,26 @@ async fn a_completion_that_finds_nothing_begins_again() {
     assert_eq!(process.faults.sent(Operation::Complete), 2);
 }
 
+/// Once the body has ended, the keeper does not begin again: only the completion does, so that no
+/// begin is under way beside it.
+#[tokio::test(start_paused = true)]
+async fn the_keeper_does_not_begin_again_beside_a_completion() {
+    let world = World::new();
+    let process = world.process_with(|builder| builder.store_timeout(LEASE * 60));
+    let mut gate = process.faults.hold_before(Operation::Complete);
+    process.faults.fail_before(Operation::Renew, 8);
+    let idem = process.idem.clone();
+    let call = tokio::spawn(async move { run(&idem, 1).await });
+    gate.arrived().await;
+    eventually("the store says gone", || process.events.has("lease_gone")).await;
+    sleep(LEASE).await;
+    assert_eq!(process.faults.sent(Operation::Begin), 1);
+    gate.open();
+    let outcome = call.await.unwrap().unwrap();
+    assert!(outcome.stored && outcome.lapsed);
+    assert_eq!(process.faults.sent(Operation::Begin), 2);
+}
+
 /// The window: later than lease + ttl after the last confirmed renewal nothing is stored, since an
 /// outcome that another call stored may have come and gone.
 #[tokio::test(start_paused = true)]

@@ -29,8 +29,10 @@ fn step() -> impl Strategy<Value = Step> {
 /// Runs random schedules, and fails unless they reached everything the promises are about: a check
 /// that never saw what it checks proves nothing.
 fn promises_hold(remembered: bool) {
-    let config =
-        ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() };
+    let default = ProptestConfig::default();
+    // More with PROPTEST_CASES.
+    let cases = default.cases.max(1_000);
+    let config = ProptestConfig { cases, failure_persistence: None, ..default };
     let reached = RefCell::new(Reached::default());
     let schedules = prop::collection::vec(step(), 1..400);
     let outcome = TestRunner::new(config).run(&schedules, |schedule| {

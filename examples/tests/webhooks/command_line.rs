@@ -22,7 +22,7 @@ fn help_explains_everything() {
         "--crash-after",
         "--verbose",
         "default: 16",
-        "webhooks-ledger.jsonl",
+        "default: a new file",
         "Deliveries:",
         "simulate",
         "The table:",
@@ -167,4 +167,25 @@ fn what_idem_tells_is_there_for_the_asking() {
         "{}",
         said.stderr
     );
+}
+
+/// The plain command can be run again: without --ledger each run has a new one, and says which.
+#[test]
+fn without_a_ledger_each_run_has_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = || {
+        let mut webhooks = std::process::Command::new(env!("CARGO_BIN_EXE_webhooks"));
+        let output = webhooks.env("TMPDIR", folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("webhooks-ledger-") && said.contains("0 lines before"), "{said}");
+    };
+    run();
+    run();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    let missing = folder.path().join("missing");
+    let mut webhooks = std::process::Command::new(env!("CARGO_BIN_EXE_webhooks"));
+    let output = webhooks.env("TMPDIR", &missing).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--ledger"));
 }

@@ -50,12 +50,13 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Where the handler writes one line for each event
+    /// Where the handler writes one line for each event [default: a new file in the system's folder
+    /// for temporary ones]
     ///
     /// Lines are added to a ledger that exists. The proof counts the file as a whole and says how
     /// many lines it had before.
-    #[arg(long, value_name = "PATH", default_value_os_t = default_ledger())]
-    pub(crate) ledger: PathBuf,
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ledger: Option<PathBuf>,
 
     /// Deliveries in flight at once, at most
     #[arg(long, value_name = "N", default_value_t = 16)]
@@ -69,17 +70,13 @@ pub(crate) struct Args {
     /// Ends the process the hard way once N ledger lines are written: after the effect, before its
     /// outcome is stored
     ///
-    /// Run it a second time on the same ledger to see what a lost process means for the backend.
+    /// Run it a second time with the same --ledger to see what a lost process means for the backend.
     #[arg(long, value_name = "N")]
     pub(crate) crash_after: Option<NonZeroU64>,
 
     /// Tells on standard error what became of each delivery
     #[arg(short, long)]
     pub(crate) verbose: bool,
-}
-
-fn default_ledger() -> PathBuf {
-    std::env::temp_dir().join("webhooks-ledger.jsonl")
 }
 
 /// Where idem keeps its records.

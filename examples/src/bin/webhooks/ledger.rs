@@ -28,6 +28,16 @@ struct Book {
     written: u64,
 }
 
+/// A new ledger, for a run that names none.
+///
+/// # Errors
+/// The folder for temporary files cannot be written to.
+pub(crate) fn new_path() -> Result<PathBuf> {
+    let file = tempfile::Builder::new().prefix("webhooks-ledger-").suffix(".jsonl").tempfile();
+    let kept = file.and_then(|file| file.into_temp_path().keep().map_err(io::Error::from));
+    kept.context("cannot write a ledger in the folder for temporary files; give one with --ledger")
+}
+
 impl Ledger {
     /// Opens it, or creates it.
     ///

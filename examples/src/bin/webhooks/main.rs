@@ -65,10 +65,11 @@ async fn run(args: Args) -> Result<u8> {
     let (idem, remembers) = open_backend(&args.backend)?;
     idem.install()?;
     let input = Input::open(args.file.as_deref())?;
-    if args.file.as_deref().is_some_and(|file| is_same(file, &args.ledger)) {
-        bail!("the ledger is the input, {}: give --ledger another path", args.ledger.display());
+    let ledger = args.ledger.map_or_else(ledger::new_path, Ok)?;
+    if args.file.as_deref().is_some_and(|file| is_same(file, &ledger)) {
+        bail!("the ledger is the input, {}: give --ledger another path", ledger.display());
     }
-    let handler = Arc::new(Handler::new(Ledger::open(&args.ledger, args.crash_after)?));
+    let handler = Arc::new(Handler::new(Ledger::open(&ledger, args.crash_after)?));
     let interrupted = on_ctrl_c();
     let run = Run {
         handler: Arc::clone(&handler),

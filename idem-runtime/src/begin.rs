@@ -100,9 +100,10 @@ impl Arrival {
                 Standing::Record(outcome) if outcome.state == State::Completed => {
                     Step::Outcome(seat, outcome)
                 }
-                standing => {
+                // Read again, with what is left of its life: it may have lapsed.
+                _ => {
                     waited = true;
-                    self.meet(seat, &standing).await?
+                    self.meet(seat).await?
                 }
             };
             seat = match step {

@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::flight::{Answer, Holder, Look, Place, Seat};
 use crate::protocol::Moment;
 use crate::protocol::judge::{Verdict, agree, judge};
-use crate::record::{Found, Standing};
+use crate::record::Found;
 
 /// The first pause between two reads of a waiter at the store; each later one is twice as long.
 const FIRST_POLL: Duration = Duration::from_millis(25);
@@ -78,12 +78,7 @@ impl Arrival {
     ///
     /// Subscribes first and reads second, so that no change is missed, and reads again at a change,
     /// at the lapse, and after a pause that grows.
-    pub(crate) async fn meet(&self, seat: Seat, standing: &Standing) -> Result<Step, Error> {
-        if let Standing::Record(record) = standing
-            && !agree(record.fingerprint, self.fingerprint)
-        {
-            return Err(self.mismatch());
-        }
+    pub(crate) async fn meet(&self, seat: Seat) -> Result<Step, Error> {
         let Some(wait) = self.terms.wait() else { return self.meet_once(seat).await };
         let until = self.at.after(wait);
         let mut watch = self.subscribe(until).await;

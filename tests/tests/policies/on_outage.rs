@@ -62,7 +62,7 @@ async fn an_answer_is_not_an_outage() {
 #[tokio::test(start_paused = true)]
 async fn a_begin_given_up_is_released() {
     let world = World::new();
-    let process = world.process_with(|builder| builder.lease(Duration::from_secs(60)));
+    let process = world.process_with(|builder| builder.lease(Duration::from_secs(3_600)));
     process.faults.fail_after(Operation::Begin, 1_000);
     assert!(run(&process.idem, OnOutage::Refuse).await.is_err());
     idem_tests::eventually("it is released", || world.store.is_empty()).await;

@@ -140,7 +140,7 @@ async fn the_window_of_a_deferred_completion_closes() {
 #[tokio::test(start_paused = true)]
 async fn a_release_is_repeated() {
     let world = World::new();
-    let process = world.process_with(|builder| builder.lease(Duration::from_secs(60)));
+    let process = world.process_with(|builder| builder.lease(Duration::from_secs(3_600)));
     process.faults.fail_before(Operation::Release, 20);
     let failed = process.idem.call("op").key("k").run(|_| async { Err::<u64, _>(nowhere().await) });
     assert_eq!(failed.await.unwrap_err().kind(), ErrorKind::NotInstalled);

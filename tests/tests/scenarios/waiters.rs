@@ -57,7 +57,9 @@ async fn herd() {
             .await
         });
     }
+    let start = Instant::now();
     let outcomes = calls.join_all().await;
+    assert_eq!(start.elapsed(), LEASE, "everybody hears of the outcome when it is there");
     assert!(
         outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.value == 7))
     );
@@ -145,4 +147,35 @@ async fn a_wait_ends() {
         assert_eq!(process.events.count("rejected"), 1);
     }
     assert_eq!(long.await.unwrap().unwrap().value, 1);
+}
+
+/// Duplicates beside a begin that is under way are told of a mismatch as soon as it is known what
+/// stands, and not when their wait ends; those that agree wait on.
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_is_told_as_soon_as_it_is_known() {
+    let process = World::new().process();
+    let mut gate = process.faults.hold_before(Operation::Begin);
+    let call = |cents: u64| {
+        let idem = process.idem.clone();
+        async move {
+            let call = idem.call("op").key("k").fingerprint(&cents);
+            call.run(|_| async {
+                sleep(LEASE).await;
+                Ok::<_, Error>(1_u64)
+            })
+            .await
+        }
+    };
+    let first = tokio::spawn(call(1));
+    gate.arrived().await;
+    let (same, other) = (tokio::spawn(call(1)), tokio::spawn(call(2)));
+    sleep(LEASE / 2).await;
+    assert!(!other.is_finished(), "what stands is not known yet");
+    gate.open();
+    let start = Instant::now();
+    assert_eq!(other.await.unwrap().unwrap_err().kind(), ErrorKind::FingerprintMismatch);
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert_eq!(first.await.unwrap().unwrap().source, Source::Fresh);
+    assert_eq!(same.await.unwrap().unwrap().source, Source::Waited);
+    assert_eq!(process.faults.sent(Operation::Begin), 1);
 }

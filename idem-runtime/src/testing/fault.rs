@@ -28,9 +28,10 @@ pub enum Operation {
     Fence,
     Peek,
     Changed,
+    ForKeeper,
 }
 
-const OPERATIONS: usize = 9;
+const OPERATIONS: usize = 10;
 
 /// What goes wrong, in order, for each operation: every fault is used up by one call of it. Cheap to
 /// clone; clones are the same list.
@@ -272,7 +273,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     async fn for_keeper(&self) -> Result<Self, BackendError> {
-        Ok(Self { inner: self.inner.for_keeper().await?, faults: self.faults.clone() })
+        let inner = self.faults.apply(Operation::ForKeeper, self.inner.for_keeper()).await?;
+        Ok(Self { inner, faults: self.faults.clone() })
     }
 
     fn reach(&self) -> Reach {

@@ -267,6 +267,37 @@ async fn decide_runs_again() {
     );
 }
 
+/// An owner that comes back between the operator's look and the decision is not run over.
+#[tokio::test(start_paused = true)]
+async fn a_decision_comes_after_a_renewal() {
+    let world = World::new();
+    let (paused, operator) = (world.process(), world.process());
+    let idem = paused.idem.clone();
+    let owner = tokio::spawn(async move {
+        let call = call(&idem, OnCrash::Refuse);
+        call.run(|_| async {
+            sleep(LEASE * 5).await;
+            Ok::<_, Error>(1_u64)
+        })
+        .await
+    });
+    eventually("the owner is renewed", || paused.events.has("renewed")).await;
+    paused.faults.away(true);
+    sleep(LEASE * 2).await;
+    let mut gate = operator.faults.hold_before(Operation::Replace);
+    let idem = operator.idem.clone();
+    let decision =
+        tokio::spawn(async move { idem.decide("op", "k", Decision::take(&9_u64)).await });
+    gate.arrived().await;
+    let renewed = paused.events.count("renewed");
+    paused.faults.away(false);
+    eventually("the owner is renewed again", || paused.events.count("renewed") > renewed).await;
+    gate.open();
+    assert_eq!(decision.await.unwrap().unwrap(), Decided::InProgress);
+    let outcome = owner.await.unwrap().unwrap();
+    assert!(outcome.stored && outcome.lapsed);
+}
+
 /// An owner that was only paused finds the operator's decision, and is told.
 #[tokio::test(start_paused = true)]
 async fn a_paused_owner_does_not_overwrite_a_decision() {

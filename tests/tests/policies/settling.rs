@@ -136,6 +136,33 @@ async fn the_window_of_a_deferred_completion_closes() {
     eventually("the key is free", || world.store.is_empty()).await;
 }
 
+/// A keeper that cannot connect keeps what it was left until there is no point in it, and ends it.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_never_connects_gives_up_in_time() {
+    let world = World::new();
+    let process = world.process_with(|builder| builder.ttl(LEASE * 4));
+    process.faults.fail_before(Operation::ForKeeper, 10_000);
+    process.faults.fail_before(Operation::Complete, 10_000);
+    assert!(!run(&process.idem, 1).await.unwrap().stored);
+    eventually("the window closes", || process.events.has("window_closed")).await;
+    eventually("the release is given up", || process.events.has("release_failed")).await;
+    assert!(process.idem.shutdown(LEASE).await.is_clean(), "and nothing is left");
+}
+
+/// A keeper that connects late renews what it finds.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_connects_late_renews() {
+    let process = World::new().process();
+    process.faults.fail_before(Operation::ForKeeper, 1);
+    let outcome = process.idem.call("op").key("k").run(|_| async {
+        sleep(LEASE * 3).await;
+        Ok::<_, Error>(1_u64)
+    });
+    let outcome = outcome.await.unwrap();
+    assert!(outcome.stored && !outcome.lapsed, "one miss is absorbed");
+    assert!(process.events.has("renewal_failed") && process.events.has("renewed"));
+}
+
 /// A release that is not answered is tried again until it is.
 #[tokio::test(start_paused = true)]
 async fn a_release_is_repeated() {

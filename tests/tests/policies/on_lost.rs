@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use idem_runtime::{Error, ErrorKind, OnDrop, OnLost, Outcome};
+use idem_runtime::backend::Backend;
+use idem_runtime::{Error, ErrorKind, Key, OnDrop, OnLost, Outcome, RecordKey};
 use idem_tests::{LEASE, Process, World, eventually};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -66,6 +67,32 @@ async fn cancel_drops_the_action_when_its_lease_is_at_risk() {
     assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
     assert!(!ended.load(Ordering::SeqCst), "the body was dropped at its next await");
     assert!(a.events.has("lease_at_risk"));
+}
+
+/// Lost is enough, too: the store forgot the key and another has it, well before any lease deadline.
+#[tokio::test(start_paused = true)]
+async fn cancel_drops_the_action_when_its_key_is_another_s() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let idem = a.idem.clone();
+    let call = tokio::spawn(async move {
+        let call = idem.call("op").key("k").on_lost(OnLost::Cancel);
+        call.run(|_| std::future::pending::<Result<u64, Error>>()).await
+    });
+    eventually("A is renewed", || a.events.has("renewed")).await;
+    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
+    let found = world.store.peek(&key).await.unwrap().unwrap();
+    let owner = found.standing.record().unwrap().owner;
+    world.store.release(&key, owner).await.unwrap();
+    let idem = b.idem.clone();
+    let other = tokio::spawn(async move {
+        idem.call("op").key("k").run(|_| std::future::pending::<Result<u64, Error>>()).await
+    });
+    let start = tokio::time::Instant::now();
+    assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
+    assert!(start.elapsed() <= LEASE / 4);
+    assert!(!a.events.has("lease_at_risk"));
+    other.abort();
 }
 
 /// At risk is enough: nobody else has called, and the action is dropped all the same.

@@ -179,3 +179,40 @@ async fn a_mismatch_is_told_as_soon_as_it_is_known() {
     assert_eq!(same.await.unwrap().unwrap().source, Source::Waited);
     assert_eq!(process.faults.sent(Operation::Begin), 1);
 }
+
+/// When another process's reservation is gone, a duplicate that does not wait is not refused because
+/// of it: it hears what the begin that follows finds.
+#[tokio::test(start_paused = true)]
+async fn a_reservation_that_is_gone_refuses_nobody() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let idem = a.idem.clone();
+    let fails = tokio::spawn(async move {
+        let call = idem.call("op").key("k");
+        call.run(|_| async {
+            sleep(LEASE).await;
+            Err::<u64, _>(Failure)
+        })
+        .await
+        .is_err()
+    });
+    eventually("A has the key", || a.faults.sent(Operation::Begin) == 1).await;
+    let call = |on_duplicate| {
+        let idem = b.idem.clone();
+        async move {
+            let call = idem.call("op").key("k").on_duplicate(on_duplicate);
+            call.run(|_| async { Ok::<_, Error>(2_u64) }).await
+        }
+    };
+    let waits = tokio::spawn(call(OnDuplicate::Wait));
+    eventually("B waits", || b.faults.sent(Operation::Peek) > 0).await;
+    let mut gate = b.faults.hold_before(Operation::Begin);
+    assert!(fails.await.unwrap());
+    gate.arrived().await;
+    let does_not_wait = tokio::spawn(call(OnDuplicate::Reject));
+    tokio::task::yield_now().await;
+    assert!(!does_not_wait.is_finished());
+    gate.open();
+    assert_eq!(waits.await.unwrap().unwrap().source, Source::Fresh);
+    assert_eq!(does_not_wait.await.unwrap().unwrap().value, 2);
+}

@@ -96,7 +96,8 @@ impl Args {
         [key, self.fingerprint.as_ref(), self.runtime.as_ref()].into_iter().flatten()
     }
 
-    fn has(&self, name: &str) -> bool {
+    /// Whether the attribute has an argument `name`, be its value right or wrong.
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.seen.iter().any(|seen| seen == name)
     }
 

@@ -6,6 +6,7 @@ mod check;
 mod ctxt;
 mod duration;
 mod expand;
+mod invisible;
 mod item;
 mod key;
 mod policy;
@@ -56,7 +57,7 @@ use crate::{args::Args, ctxt::Ctxt, item::Function};
 /// | argument | | default |
 /// | --- | --- | --- |
 /// | `key` | what makes two calls the same call: an expression of a type with `ToKey`, or a template | required |
-/// | `name` | the operation; ASCII letters, digits, `.`, `_`, `-`, `/` | the function's path |
+/// | `name` | the operation; ASCII letters, digits, `.`, `_`, `-`, `/` | the function's path; a method has to have one |
 /// | `lease` | how long a reservation outlives its owner's last sign of life; 100 ms to 24 h | the `Idem`'s |
 /// | `ttl` | how long an outcome is kept; at least the lease | the `Idem`'s |
 /// | `deadline` | the longest the body may run; at least the lease | none |
@@ -90,8 +91,30 @@ use crate::{args::Args, ctxt::Ctxt, item::Function};
 /// A generic function has one key space for all its types. If a parameter decides what is returned,
 /// the key has to mention it: `key = (T::KIND, id)`.
 ///
-/// Two methods with one name, in `impl`s of one module, have the same default `name`, and so share
-/// their keys: give such methods a `name` each.
+/// # Names
+///
+/// Without a `name`, an operation goes by the path of its module and the function's name:
+/// `shop.payments.charge`. The attribute cannot see which type a function belongs to, so for two
+/// types of one module that would be the same operation, and each would be given the other's
+/// results. A function with a receiver (`self` in any form) is therefore refused without a `name`.
+///
+/// An associated function without a receiver looks like any other function and is not refused. It
+/// is in the same danger, and so is a function inside another function, whose name the path leaves
+/// out as well: where a module may have two such functions of one name, give each a `name`. The
+/// same goes for a method of a trait: all types that take its default body share its `name`, so the
+/// key has to say which type it is, as in `key = (Self::KIND, id)`.
+///
+/// ```
+/// # use idem_runtime::{Error, idempotent};
+/// struct Card;
+///
+/// impl Card {
+///     #[idempotent(name = "payments.cards.charge", key = order)]
+///     async fn charge(&self, order: u64) -> Result<u64, Error> {
+///         Ok(order)
+///     }
+/// }
+/// ```
 ///
 /// # Blocking calls
 ///
@@ -128,8 +151,8 @@ fn generate(args: TokenStream, item: TokenStream) -> TokenStream {
 
 fn expanded(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let cx = Ctxt::new();
-    let args = Args::parse(&cx, args);
-    let function = syn::parse2::<Function>(item)
+    let args = Args::parse(&cx, invisible::visible(args));
+    let function = syn::parse2::<Function>(invisible::visible_signature(item))
         .map_err(|error| {
             let message = format!("`#[idempotent]` goes on an `async fn`: {error}");
             cx.error(syn::Error::new(error.span(), message));

@@ -19,6 +19,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 type Answer<T> = Result<T, BackendError>;
+/// Bytes by name, and until when they live.
+type Records = HashMap<String, (Vec<u8>, Instant)>;
 
 /// What is left out of the protocol, to see the suite notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ enum LeftOut {
 #[derive(Clone)]
 struct MapBackend {
     left_out: LeftOut,
-    records: Arc<Mutex<HashMap<String, (Vec<u8>, Instant)>>>,
+    records: Arc<Mutex<Records>>,
     changes: watch::Sender<()>,
     last_fence: Arc<Mutex<u64>>,
 }

@@ -2,6 +2,7 @@
 
 mod detach;
 mod generics;
+mod name;
 mod outcome;
 mod signature;
 
@@ -33,6 +34,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, args: &'a Args, function: &'a Function) -> Op
     signature::check(cx, function);
     outcome::check(cx, args, function);
     generics::check(cx, args, function);
+    name::check(cx, args, function);
     if args.detaches().is_some() {
         detach::check(cx, function);
     }

@@ -34,7 +34,11 @@ pub(super) fn check(cx: &Ctxt, args: &Args, function: &Function) {
     Opaque { cx }.visit_type(output);
     let sides = Sides::of(output);
     let ok = sides.as_ref().map_or(&**output, |sides| sides.ok);
-    Owned { cx }.visit_type(ok);
+    Owned { cx, or: "" }.visit_type(ok);
+    let stored_error = sides.as_ref().and_then(|sides| sides.err).filter(|_| args.stores_errors());
+    if let Some(err) = stored_error {
+        Owned { cx, or: ", or say `on_error = release`" }.visit_type(err);
+    }
     if let Type::Never(never) = ok {
         cx.error_at(
             never,
@@ -45,7 +49,7 @@ pub(super) fn check(cx: &Ctxt, args: &Args, function: &Function) {
     if let Some(codec) = reads_some_none_as_none(args) {
         let mut options = NestedOptions { cx, codec };
         options.visit_type(ok);
-        if let (Some(err), true) = (sides.and_then(|sides| sides.err), args.stores_errors()) {
+        if let Some(err) = stored_error {
             options.visit_type(err);
         }
     }
@@ -112,6 +116,8 @@ impl<'ast> Visit<'ast> for Opaque<'_> {
 /// enough" or "not general enough" and without a word about storing.
 struct Owned<'a> {
     cx: &'a Ctxt,
+    /// Another way out.
+    or: &'static str,
 }
 
 impl<'ast> Visit<'ast> for Owned<'_> {
@@ -125,7 +131,8 @@ impl<'ast> Visit<'ast> for Owned<'_> {
             reference,
             format!(
                 "this borrows, and a duplicate in another process has nothing to borrow from: \
-                 return an owned, serialisable value, such as {owned}"
+                 return an owned, serialisable value, such as {owned}{}",
+                self.or
             ),
         );
     }
@@ -150,8 +157,11 @@ impl<'ast> Visit<'ast> for Owned<'_> {
         if lifetime.ident != "static" {
             self.cx.error_at(
                 lifetime,
-                "this type borrows, and a duplicate in another process has nothing to borrow from: \
-                 return an owned, serialisable value, a type without a lifetime",
+                format!(
+                    "this type borrows, and a duplicate in another process has nothing to borrow \
+                     from: return an owned, serialisable value, a type without a lifetime{}",
+                    self.or
+                ),
             );
         }
     }

@@ -16,6 +16,13 @@ pub(super) fn rewritten(function: &Function) -> bool {
 
 pub(super) fn check(cx: &Ctxt, function: &Function) {
     let sig = &function.sig;
+    if let Some(second) = function.attrs.iter().find(|attr| is_ours(attr)) {
+        cx.error_at(
+            second,
+            "`#[idempotent]` stands on this function twice, and a call would wait for itself: keep \
+             one of them",
+        );
+    }
     if let Some(constness) = &sig.constness {
         cx.error_at(
             constness,
@@ -51,6 +58,10 @@ pub(super) fn check(cx: &Ctxt, function: &Function) {
     } else if sig.asyncness.is_none() && sig.constness.is_none() {
         not_async(cx, function);
     }
+}
+
+fn is_ours(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|last| last.ident == "idempotent")
 }
 
 fn not_async(cx: &Ctxt, function: &Function) {

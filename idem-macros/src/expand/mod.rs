@@ -35,20 +35,20 @@ use crate::{
 /// async fn charge(order: Order) -> Result<Receipt, ChargeError> {
 ///     use ::idem_runtime::__private_v1 as __idem;
 ///     __idem::Box::pin(async move {
-///         let call = const {
+///         let __call = const {
 ///             &__idem::Call::<Result<Receipt, ChargeError>>::new::<__idem::MessagePack>(
 ///                 "payments.charge",
 ///             )
 ///         };
-///         let ident = __idem::ident(call, &order.id);
-///         let ident = ident.fingerprint(&order.cents);
-///         match call.begin(ident).await {
-///             __idem::Err(refusal) => refusal,
-///             __idem::Ok(__idem::Begun::Replay(outcome)) => outcome,
-///             __idem::Ok(__idem::Begun::Run(mut lease)) => {
-///                 match lease.renew_while(async move { statements }).await {
-///                     __idem::Ok(outcome) => lease.complete(outcome).await,
-///                     __idem::Err(lost) => lost,
+///         let __ident = __idem::ident(__call, &order.id);
+///         let __ident = __ident.fingerprint(&order.cents);
+///         match __call.begin(__ident).await {
+///             __idem::Err(__refusal) => __refusal,
+///             __idem::Ok(__idem::Begun::Replay(__outcome)) => __outcome,
+///             __idem::Ok(__idem::Begun::Run(mut __lease)) => {
+///                 match __lease.renew_while(async move { { statements } }).await {
+///                     __idem::Ok(__outcome) => __lease.complete(__outcome).await,
+///                     __idem::Err(__lost) => __lost,
 ///                 }
 ///             }
 ///         }
@@ -63,6 +63,8 @@ use crate::{
 /// - `const { & … }` rather than a `static`, which would know neither generics nor `Self`.
 /// - The key and the fingerprint are statements of their own: what they borrow or lock is free
 ///   again before the body moves an argument, and before anything is reserved.
+/// - Mixed-site spans keep the invented variables from meeting the user's variables, not from meeting
+///   items: a pattern `lease` would be refused beside a `static lease`, so it is `__lease`.
 /// - No `?`: which error a refusal turns into is settled by `Call`, in the declared type.
 pub(crate) fn expand(args: &Args, function: &Function, parts: &Parts<'_>) -> TokenStream {
     let runtime = args.krate.as_ref().map_or_else(
@@ -81,11 +83,11 @@ pub(crate) fn expand(args: &Args, function: &Function, parts: &Parts<'_>) -> Tok
         {
             use #runtime::__private_v1 as __idem;
             __idem::Box::pin(async move {
-                let call = const { &#call };
+                let __call = const { &#call };
                 #ident
                 match #begin {
-                    __idem::Err(refusal) => refusal,
-                    __idem::Ok(__idem::Begun::Replay(outcome)) => outcome,
+                    __idem::Err(__refusal) => __refusal,
+                    __idem::Ok(__idem::Begun::Replay(__outcome)) => __outcome,
                     #run
                 }
             })
@@ -97,9 +99,9 @@ pub(crate) fn expand(args: &Args, function: &Function, parts: &Parts<'_>) -> Tok
 /// In:  `key = order.id, fingerprint = (order.cents, &order.currency), runtime = self.idem`
 /// Out:
 /// ```text
-/// let ident = __idem::ident(call, &order.id);
-/// let ident = ident.fingerprint(&(order.cents, &order.currency));
-/// let ident = ident.on(&self.idem);
+/// let __ident = __idem::ident(__call, &order.id);
+/// let __ident = __ident.fingerprint(&(order.cents, &order.currency));
+/// let __ident = __ident.on(&self.idem);
 /// ```
 ///
 /// If one of them uses `?`, the box has to know what it returns.
@@ -112,14 +114,14 @@ fn ident(args: &Args, parts: &Parts<'_>) -> TokenStream {
     if args.prologue().any(may_return) {
         ident.extend(declared(parts.output));
     }
-    ident.extend(quote_spanned!(mixed()=> let ident = __idem::ident(call, #key);));
+    ident.extend(quote_spanned!(mixed()=> let __ident = __idem::ident(__call, #key);));
     if let Some(fingerprint) = &args.fingerprint {
         let fingerprint = borrowed(fingerprint);
-        ident.extend(quote_spanned!(mixed()=> let ident = ident.fingerprint(#fingerprint);));
+        ident.extend(quote_spanned!(mixed()=> let __ident = __ident.fingerprint(#fingerprint);));
     }
     if let Some(runtime) = &args.runtime {
         let runtime = borrowed(runtime);
-        ident.extend(quote_spanned!(mixed()=> let ident = ident.on(#runtime);));
+        ident.extend(quote_spanned!(mixed()=> let __ident = __ident.on(#runtime);));
     }
     ident
 }
@@ -160,7 +162,7 @@ fn template_key(template: &Template) -> TokenStream {
 }
 
 /// In:  `on_crash = reconcile(self.gateway.find(&order.id))`
-/// Out: `call.begin_reconciling(ident, async { self.gateway.find(&order.id).await })`
+/// Out: `__call.begin_reconciling(__ident, async { self.gateway.find(&order.id).await })`
 ///
 /// An async block does nothing until it is polled, and `begin` polls it only if it finds a crash.
 /// It borrows the arguments; the body, which may move them, comes after it is gone.
@@ -171,9 +173,9 @@ fn begin(args: &Args) -> TokenStream {
             // call and at its `.await`, and drops the second only if it stands where the first
             // does.
             let asked = awaited(ask);
-            quote_spanned!(mixed_at(ask)=> call.begin_reconciling(ident, async { #asked }).await)
+            quote_spanned!(mixed_at(ask)=> __call.begin_reconciling(__ident, async { #asked }).await)
         }
-        _ => quote_spanned!(mixed()=> call.begin(ident).await),
+        _ => quote_spanned!(mixed()=> __call.begin(__ident).await),
     }
 }
 
@@ -185,18 +187,21 @@ fn begin(args: &Args) -> TokenStream {
 ///         return __idem::declared::<Result<Receipt, ChargeError>>();
 ///     }
 ///     let _ = (&order,);
-///     charge(order).await?;
-///     Ok(receipt)
+///     {
+///         charge(order).await?;
+///         Ok(receipt)
+///     }
 /// }
 /// ```
 ///
-/// The statements come without their braces, which would be unused ones.
+/// The body stands in braces of its own: what it declares (`use std::io::Result;`) ends at them, and
+/// would otherwise be what the return type means.
 fn body(args: &Args, function: &Function, parts: &Parts<'_>) -> TokenStream {
     let whole_arguments = whole_arguments(args, function, parts);
     let declared = declared(parts.output);
     let statements = parts.statements;
     quote_spanned! {mixed().located_at(parts.body)=>
-        async move { #declared #whole_arguments #statements }
+        async move { #declared #whole_arguments { #statements } }
     }
 }
 
@@ -231,9 +236,9 @@ fn may_return(expr: &Expr) -> bool {
 
 fn attached(body: &TokenStream) -> TokenStream {
     quote_spanned! {mixed()=>
-        __idem::Ok(__idem::Begun::Run(mut lease)) => match lease.renew_while(#body).await {
-            __idem::Ok(outcome) => lease.complete(outcome).await,
-            __idem::Err(lost) => lost,
+        __idem::Ok(__idem::Begun::Run(mut __lease)) => match __lease.renew_while(#body).await {
+            __idem::Ok(__outcome) => __lease.complete(__outcome).await,
+            __idem::Err(__lost) => __lost,
         },
     }
 }
@@ -244,6 +249,6 @@ fn attached(body: &TokenStream) -> TokenStream {
 /// A body or a result that cannot move to a task is reported at the word `detach`, once (see
 /// [`begin`]).
 fn detached(detach: Span, body: &TokenStream) -> TokenStream {
-    let detached = quote_spanned!(mixed().located_at(detach)=> lease.detach(#body).await);
-    quote_spanned!(mixed()=> __idem::Ok(__idem::Begun::Run(lease)) => #detached,)
+    let detached = quote_spanned!(mixed().located_at(detach)=> __lease.detach(#body).await);
+    quote_spanned!(mixed()=> __idem::Ok(__idem::Begun::Run(__lease)) => #detached,)
 }

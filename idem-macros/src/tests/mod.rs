@@ -4,6 +4,7 @@
 //! it.
 
 mod functions;
+mod invisible;
 mod policies;
 mod refused;
 

@@ -72,6 +72,20 @@ fn a_key_that_is_wrong_is_not_missing() {
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
+#[test]
+fn a_method_with_a_wrong_name_has_one() {
+    let item = quote! {
+        async fn charge(&self, id: u64) -> Result<(), Error> {
+            Ok(())
+        }
+    };
+    let found = messages(quote!(key = id, name = "a b"), item.clone());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let found = messages(quote!(key = id), item);
+    assert!(found[0].ends_with("write `name = \"payments.charge\"`"), "{found:#?}");
+    assert_eq!(found.len(), 1, "{found:#?}");
+}
+
 /// Each of the standard library's modules that block, by each way of naming it.
 #[test]
 fn every_listed_function_blocks() {

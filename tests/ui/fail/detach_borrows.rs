@@ -14,12 +14,12 @@ enum Wrong<'a> {
 }
 
 impl Shop {
-    #[idempotent(key = order, on_drop = detach)]
+    #[idempotent(name = "detach_borrows.by_reference", key = order, on_drop = detach)]
     async fn by_reference(&self, order: u64) -> Result<u64, Error> {
         Ok(order)
     }
 
-    #[idempotent(key = order, on_drop = detach)]
+    #[idempotent(name = "detach_borrows.pinned", key = order, on_drop = detach)]
     async fn pinned(self: Pin<&mut Self>, order: u64) -> Result<u64, Error> {
         Ok(order)
     }

@@ -9,7 +9,7 @@ struct Stripe;
 
 #[async_trait::async_trait]
 impl Payments for Stripe {
-    #[idempotent(key = order)]
+    #[idempotent(name = "function_under_async_trait.charge", key = order)]
     async fn charge(&self, order: u64) -> Result<u64, Error> {
         Ok(order)
     }

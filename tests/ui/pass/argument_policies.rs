@@ -4,7 +4,7 @@ use idem_runtime::idempotent;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize, thiserror::Error)]
-pub enum ChargeError {
+enum ChargeError {
     #[error("declined")]
     Declined,
     #[error("refused: {0}")]
@@ -28,7 +28,7 @@ async fn find(order: u64) -> Result<Option<u64>, std::io::Error> {
 }
 
 mod my_reexport {
-    pub use idem_runtime;
+    pub(super) use ::idem_runtime;
 }
 
 #[idempotent(
@@ -75,6 +75,7 @@ async fn third(order: u64) -> Result<u64, ChargeError> {
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((defaults(1), second(1), third(1)));
 }

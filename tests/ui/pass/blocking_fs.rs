@@ -10,6 +10,7 @@ async fn charge(order: u64) -> Result<u64, Error> {
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(charge(1));
 }

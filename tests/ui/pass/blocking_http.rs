@@ -3,7 +3,7 @@
 use idem_runtime::{Error, idempotent};
 
 mod reqwest {
-    pub async fn get(_: &str) {}
+    pub(super) async fn get(_: &str) {}
 }
 
 #[idempotent(key = order)]
@@ -12,6 +12,7 @@ async fn charge(order: u64) -> Result<u64, Error> {
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(charge(1));
 }

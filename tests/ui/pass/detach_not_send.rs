@@ -24,6 +24,7 @@ async fn body(order: u64) -> Result<u64, Error> {
     Ok(*shared)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((result(1), body(1)));
 }

@@ -12,6 +12,7 @@ async fn long(order: u64) -> Result<u64, Error> {
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((short(1), long(1)));
 }

@@ -16,6 +16,7 @@ async fn find(order: &str) -> Result<Option<u64>, Error> {
 impl Shop {
     // The lock is held for the key's own statement, `?` and `.await` work, and nothing is moved.
     #[idempotent(
+        name = "expression_errors.charge",
         key = *self.next.lock().unwrap(),
         fingerprint = (find(&order).await?, &order),
         runtime = self.idem,
@@ -32,7 +33,8 @@ fn send<T: Send>(future: T) -> T {
     future
 }
 
-fn main() {
+#[test]
+fn compiles() {
     let shop = Shop { idem: idem(), next: Mutex::new(1) };
     drop(send(shop.charge(String::new())));
 }

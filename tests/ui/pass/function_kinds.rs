@@ -2,17 +2,20 @@
 
 use idem_runtime::{Error, idempotent};
 
-/// # Safety
-/// `order` points to an order.
-async unsafe fn dangerous(order: *const u64) -> Result<u64, Error> {
-    Ok(unsafe { *order })
-}
+const FEE: u64 = 1;
 
 #[idempotent(key = order)]
-async fn safe(order: u64) -> Result<u64, Error> {
-    unsafe { dangerous(&order).await }
+async fn charge(order: u64) -> Result<u64, Error> {
+    Ok(order + FEE)
 }
 
-fn main() {
-    drop(safe(1));
+/// What another language calls.
+extern "C" fn charge_from_outside(order: u64) -> bool {
+    tokio::runtime::Runtime::new().is_ok_and(|runtime| runtime.block_on(charge(order)).is_ok())
+}
+
+#[test]
+fn compiles() {
+    // No `Idem` is installed.
+    assert!(!charge_from_outside(1));
 }

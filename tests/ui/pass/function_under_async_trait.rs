@@ -10,7 +10,7 @@ trait Payments {
 struct Stripe;
 
 impl Stripe {
-    #[idempotent(key = order)]
+    #[idempotent(name = "function_under_async_trait.charge_once", key = order)]
     async fn charge_once(&self, order: u64) -> Result<u64, Error> {
         Ok(order)
     }
@@ -23,7 +23,8 @@ impl Payments for Stripe {
     }
 }
 
-fn main() {
+#[test]
+fn compiles() {
     let payments: &dyn Payments = &Stripe;
     drop(payments.charge(1));
 }

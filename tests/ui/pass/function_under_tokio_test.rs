@@ -8,6 +8,7 @@ async fn report() -> Result<(), Error> {
     Ok(())
 }
 
-fn main() {
+#[test]
+fn compiles() {
     let _: fn() -> Result<(), Error> = report;
 }

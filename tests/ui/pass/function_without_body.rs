@@ -5,7 +5,7 @@ use idem_runtime::{Error, idempotent};
 trait Payments {
     async fn charge(&self, order: u64) -> Result<u64, Error>;
 
-    #[idempotent(key = order)]
+    #[idempotent(name = "function_without_body.refund", key = order)]
     async fn refund(&self, order: u64) -> Result<u64, Error> {
         self.charge(order).await
     }
@@ -14,12 +14,13 @@ trait Payments {
 struct Stripe;
 
 impl Payments for Stripe {
-    #[idempotent(key = order)]
+    #[idempotent(name = "function_without_body.charge", key = order)]
     async fn charge(&self, order: u64) -> Result<u64, Error> {
         Ok(order)
     }
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(Stripe.refund(1));
 }

@@ -29,6 +29,7 @@ async fn size<T: AsRef<str>, E: From<Error>>(id: u64, name: T) -> Result<usize, 
     Ok(name.as_ref().len())
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((load::<u64>(1), page::<u64, 2>(1), size::<_, Error>(1, "")));
 }

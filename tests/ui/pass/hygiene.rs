@@ -6,13 +6,13 @@
 // What the expansion would mean if it trusted the names around it.
 #[allow(dead_code, non_snake_case, non_upper_case_globals)]
 mod shadows {
-    pub struct Box;
-    pub struct Call;
-    pub struct Begun;
-    pub fn Ok() {}
-    pub fn Err() {}
-    pub fn Some() {}
-    pub const None: () = ();
+    pub(super) struct Box;
+    pub(super) struct Call;
+    pub(super) struct Begun;
+    pub(super) fn Ok() {}
+    pub(super) fn Err() {}
+    pub(super) fn Some() {}
+    pub(super) const None: () = ();
 }
 #[allow(unused_imports)]
 use shadows::*;
@@ -47,6 +47,7 @@ async fn find(
     ::std::result::Result::Ok(::std::option::Option::Some(call))
 }
 
-fn main() {
+#[::core::prelude::v1::test]
+fn compiles() {
     ::std::mem::drop((words(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), detached(1, 2)));
 }

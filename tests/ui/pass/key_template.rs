@@ -7,7 +7,7 @@ struct Tenant {
 }
 
 impl Tenant {
-    #[idempotent(key = "{self.id}/{order}/{{fixed}}")]
+    #[idempotent(name = "key_template.charge", key = "{self.id}/{order}/{{fixed}}")]
     async fn charge(&self, order: u64) -> Result<u64, Error> {
         Ok(self.id + order)
     }
@@ -33,6 +33,7 @@ async fn constant() -> Result<(), Error> {
     Ok(())
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((Tenant { id: 1 }.charge(1), separated(1, 1), call(1, 1), paths(((1, 1), 1)), constant()));
 }

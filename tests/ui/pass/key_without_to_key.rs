@@ -27,7 +27,8 @@ async fn text(order: &Order) -> Result<u64, Error> {
     Ok(order.id)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     let order = Order { id: 1, cents: 2 };
     drop((whole(&order), tuple(&order), template(&order), text(&order)));
 }

@@ -17,6 +17,7 @@ async fn r#type(order: u64) -> Result<u64, Error> {
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((charge(1), not_reserved(1), r#type(1)));
 }

@@ -33,6 +33,7 @@ async fn borrowed_error<'a>(name: &'a str) -> Result<(), Wrong<'a>> {
     Err(Wrong::Name(name))
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((reference("a"), nested("a"), borrowed_error("a")));
 }

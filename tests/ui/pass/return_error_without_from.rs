@@ -15,6 +15,7 @@ async fn charge(order: u64) -> Result<u64, ChargeError> {
     if order == 0 { Err(ChargeError::Declined) } else { Ok(order) }
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(charge(1));
 }

@@ -7,6 +7,7 @@ async fn lines(order: u64) -> Result<Vec<u64>, Error> {
     Ok(vec![order])
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(lines(1));
 }

@@ -8,6 +8,7 @@ async fn charge(order: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(charge(1));
 }

@@ -25,6 +25,7 @@ async fn exact(order: u64) -> Result<Option<Option<String>>, Error> {
     Ok((order > 0).then_some(None))
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((note(1), exact(1)));
 }

@@ -10,6 +10,7 @@ async fn serve(order: u64) -> Result<(), Error> {
     }
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(serve(1));
 }

@@ -19,6 +19,7 @@ async fn boxed(order: u64) -> Result<u64, Box<dyn std::error::Error + Send + Syn
     Ok(order)
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop((charge(1), find(1), boxed(1)));
 }

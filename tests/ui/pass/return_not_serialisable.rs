@@ -14,6 +14,7 @@ async fn charge(order: u64) -> Result<Receipt, Error> {
     Ok(Receipt { id: order })
 }
 
-fn main() {
+#[test]
+fn compiles() {
     drop(charge(1));
 }

@@ -23,36 +23,36 @@ trait Ship {
 
 impl<'a, T: Clone> Shop<'a, T> {
     /// Docs, visibility and attributes stay.
-    #[idempotent(key = (self.name, id))]
+    #[idempotent(name = "shapes.by_reference", key = (self.name, id))]
     #[must_use]
     #[inline]
     pub(crate) async fn by_reference(&self, id: u64) -> Result<usize, Error> {
         Ok(self.stock.len() + self.name.len() + usize::from(id > 0))
     }
 
-    #[idempotent(key = (self.name, id))]
+    #[idempotent(name = "shapes.by_mutable_reference", key = (self.name, id))]
     async fn by_mutable_reference<'b>(&'b mut self, id: u64, item: T) -> Result<usize, Error> {
         self.stock.insert(id, item);
         Ok(self.stock.len())
     }
 
-    #[idempotent(key = self.name)]
+    #[idempotent(name = "shapes.by_value", key = self.name)]
     async fn by_value(mut self, name: &'a str) -> Result<usize, Error> {
         self.name = name;
         Ok(self.name.len())
     }
 
-    #[idempotent(key = self.name)]
+    #[idempotent(name = "shapes.boxed", key = self.name)]
     async fn boxed(self: Box<Self>) -> Result<usize, Error> {
         Ok(self.stock.len())
     }
 
-    #[idempotent(key = self.name)]
+    #[idempotent(name = "shapes.counted", key = self.name)]
     async fn counted(self: &Rc<Self>) -> Result<usize, Error> {
         Ok(Rc::strong_count(self))
     }
 
-    #[idempotent(key = self.name)]
+    #[idempotent(name = "shapes.pinned", key = self.name)]
     async fn pinned(self: Pin<&mut Self>) -> Result<usize, Error> {
         Ok(self.stock.len())
     }
@@ -66,7 +66,7 @@ impl<'a, T: Clone> Shop<'a, T> {
 impl<T> Ship for Shop<'_, T> {
     type Parcel = T;
 
-    #[idempotent(key = id)]
+    #[idempotent(name = "shapes.ship", key = id)]
     async fn ship(&mut self, id: u64) -> Result<u64, Error> {
         self.stock.remove(&id);
         Ok(id)
@@ -90,13 +90,15 @@ async fn patterns(
     [a, b @ ..]: [u8; 3],
     _: Arc<str>,
 ) -> Result<u64, Error> {
-
     lines.push(String::new());
     Ok(id + first + u64::from(a) + b.len() as u64)
 }
 
 #[idempotent(key = (N, &key))]
-async fn generic<K, const N: usize>(key: K, mut next: impl FnMut() -> u64) -> Result<[u64; 2], Error>
+async fn generic<K, const N: usize>(
+    key: K,
+    mut next: impl FnMut() -> u64,
+) -> Result<[u64; 2], Error>
 where
     K: ToKey + Clone,
 {
@@ -118,11 +120,13 @@ async fn leaves_early(text: &str) -> anyhow::Result<u64> {
     if n > 5 {
         anyhow::bail!("too many");
     }
-    loop {
-        if n < 3 {
+    for step in 0..n {
+        if step == 1 {
             break;
         }
-        return Ok(3);
+        if n > 3 {
+            return Ok(3);
+        }
     }
     Ok(n)
 }
@@ -170,7 +174,8 @@ fn shop(name: &str) -> Shop<'_, u64> {
     Shop { name, stock: HashMap::new() }
 }
 
-fn main() {
+#[test]
+fn compiles() {
     let mut a = shop("a");
     drop(a.by_reference(1));
     drop(a.by_mutable_reference(1, 2));
@@ -183,6 +188,13 @@ fn main() {
     drop(Itself::load(1));
     drop(patterns(Order { id: 1, lines: Vec::new() }, (1, ""), [1, 2, 3], "".into()));
     drop(generic::<_, 2>("key", || 1));
-    drop((recursive(1), leaves_early("1"), diverges(1), inner_attributes(1), nested::outer(1), made()));
+    drop((
+        recursive(1),
+        leaves_early("1"),
+        diverges(1),
+        inner_attributes(1),
+        nested::outer(1),
+        made(),
+    ));
     let _: fn() -> Result<(), Error> = attribute_below;
 }

@@ -1,0 +1,59 @@
+//! What the attribute takes. A case that is named like one of `ui/fail` is its cure.
+//!
+//! They are modules of one test, so that all of them are compiled at once and linted like other
+//! code, and what a case asserts is a test like others.
+
+mod argument_key_missing;
+mod argument_policies;
+mod argument_repeated;
+mod argument_unknown;
+mod argument_without_value;
+mod arguments;
+mod blocking_allowed;
+mod blocking_block_on;
+mod blocking_channel;
+mod blocking_condvar;
+mod blocking_fs;
+mod blocking_http;
+mod blocking_inside;
+mod blocking_names;
+mod blocking_net;
+mod blocking_process;
+mod blocking_sleep;
+mod blocking_stdin;
+mod body_items;
+mod detach_borrows;
+mod detach_not_send;
+mod duration_form;
+mod duration_range;
+mod duration_shorter_than_lease;
+mod expression_errors;
+mod five_mistakes;
+mod function_kinds;
+mod function_not_async;
+mod function_under_async_trait;
+mod function_under_tokio_test;
+mod function_without_body;
+mod future;
+mod generic_not_in_key;
+mod hygiene;
+mod hygiene_items;
+mod key_expressions;
+mod key_template;
+mod key_without_to_key;
+mod lints;
+mod macro_rules;
+mod method_without_name;
+mod name_form;
+mod return_borrowed;
+mod return_error_not_serialisable;
+mod return_error_without_from;
+mod return_impl_trait;
+mod return_missing;
+mod return_nested_option;
+mod return_never;
+mod return_not_result;
+mod return_not_serialisable;
+mod send;
+mod shapes;
+mod traits;

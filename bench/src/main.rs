@@ -33,15 +33,25 @@ struct Args {
 }
 
 fn suite_names() -> PossibleValuesParser {
-    SUITES.iter().map(|suite| PossibleValue::new(suite.name).help(suite.about)).collect::<Vec<_>>().into()
+    SUITES
+        .iter()
+        .map(|suite| PossibleValue::new(suite.name).help(suite.about))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let Some(suite) = args.suite.and_then(|name| SUITES.iter().find(|suite| suite.name == name)) else {
+    let Some(suite) = args.suite.and_then(|name| SUITES.iter().find(|suite| suite.name == name))
+    else {
         return Args::command().print_long_help().context("printing the usage");
     };
     let rounds = args.rounds.map_or(suite.rounds, |rounds| rounds as usize);
-    let figures = (suite.run)(&Plan { rounds }).with_context(|| format!("suite `{}`", suite.name))?;
-    if args.json { report::json(suite.name, &figures) } else { report::table(suite.name, rounds, &figures) }
+    let figures =
+        (suite.run)(&Plan { rounds }).with_context(|| format!("suite `{}`", suite.name))?;
+    if args.json {
+        report::json(suite.name, &figures)
+    } else {
+        report::table(suite.name, rounds, &figures)
+    }
 }

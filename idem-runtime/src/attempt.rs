@@ -290,12 +290,16 @@ impl Attempt {
         rule(&mut lock(&self.progress).tenure)
     }
 
-    /// Resolves once no begin after *gone* is under way: release and complete are never sent beside
-    /// one, since it could revive what they end.
+    /// Whether a begin after *gone* is under way.
+    pub(crate) fn has_begin_under_way(&self) -> bool {
+        lock(&self.progress).reserving_again
+    }
+
+    /// Resolves once no begin after *gone* is under way.
     pub(crate) async fn no_begin_under_way(&self) {
         loop {
             let answered = self.reserved_again.notified();
-            if !lock(&self.progress).reserving_again {
+            if !self.has_begin_under_way() {
                 return;
             }
             answered.await;

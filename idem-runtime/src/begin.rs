@@ -19,7 +19,6 @@ use crate::protocol::judge::agree;
 use crate::protocol::transition::BeginReply;
 use crate::record::{Owner, Record, Standing, State};
 use crate::record_key::RecordKey;
-use crate::settle::Handover;
 use crate::time::wall_ms;
 use crate::wait::Awaited;
 
@@ -71,7 +70,8 @@ impl Arrival {
         }
         match join(&self.core, &self.key) {
             Joined::Seat(seat) => self.take(seat, false).await,
-            Joined::Place(place) => match self.await_seat(place).await? {
+            // Boxed, as every wait is, so that a call which need not wait stays small.
+            Joined::Place(place) => match Box::pin(self.await_seat(place)).await? {
                 Awaited::Seat(seat) => self.take(seat, true).await,
                 Awaited::Answer(Answer::Outcome(outcome)) => self.replay(outcome, true),
                 Awaited::Answer(Answer::Failed(error)) => self.outage(error),
@@ -83,7 +83,8 @@ impl Arrival {
     async fn take(&self, mut seat: Seat, mut waited: bool) -> Result<Start, Error> {
         loop {
             let owner = Owner::fresh();
-            let sent = self.now();
+            // Counting from the arrival is early, and saves the common call a look at the clock.
+            let sent = if waited { self.now() } else { self.at };
             let reservation = Record::reservation(owner, self.fingerprint, wall_ms());
             let standing = match self.send_begin(&reservation, sent).await {
                 Ok(BeginReply::Acquired) => {
@@ -103,7 +104,7 @@ impl Arrival {
                 // Read again, with what is left of its life: it may have lapsed.
                 _ => {
                     waited = true;
-                    self.meet(seat).await?
+                    Box::pin(self.meet(seat)).await?
                 }
             };
             seat = match step {
@@ -130,21 +131,11 @@ impl Arrival {
         // Past the lease deadline the key could not be used any more.
         let lease_ends = sent.after(self.terms.lease - self.terms.lease / 10);
         let until = sent.after(core.store_timeout).min(lease_ends);
-        // A begin that is given up for good may have taken effect.
-        let forget = Job::Forget {
-            key: self.key.clone(),
-            owner: reservation.owner,
-            lease: self.terms.lease,
-        };
-        let given_up = Handover::new(core, forget);
+        let mut given_up = GivenUp { arrival: self, owner: reservation.owner, unknown: true };
         let reply =
             ask(core.clock, until, || core.store.begin(&self.key, reservation, self.terms.lease))
                 .await;
-        match &reply {
-            Ok(_) => given_up.disarm(),
-            Err(error) if error.is_answer() => given_up.disarm(),
-            Err(_) => drop(given_up),
-        }
+        given_up.unknown = reply.as_ref().is_err_and(|error| !error.is_answer());
         reply
     }
 
@@ -201,6 +192,24 @@ impl Arrival {
     pub(crate) fn report(&self, facts: Facts) {
         if let Some(slot) = &self.slot {
             slot.fill(facts);
+        }
+    }
+}
+
+/// A begin that is given up for good, also by being dropped, may have taken effect: it leaves a
+/// release with the keeper.
+struct GivenUp<'a> {
+    arrival: &'a Arrival,
+    owner: Owner,
+    unknown: bool,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if self.unknown {
+            let Arrival { core, key, terms, .. } = self.arrival;
+            let forget = Job::Forget { key: key.clone(), owner: self.owner, lease: terms.lease };
+            core.keeper.hand(core, forget);
         }
     }
 }

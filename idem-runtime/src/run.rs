@@ -4,7 +4,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
-use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
@@ -15,6 +14,7 @@ use crate::begin::{Arrival, Start};
 use crate::context::{Context, Footing, enter};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Phase};
+use crate::protocol::Moment;
 use crate::protocol::transition::RenewReply;
 use crate::settle::abandon;
 
@@ -75,11 +75,13 @@ pub(crate) fn stopped(attempt: &Arc<Attempt>, stop: Stop) -> Error {
     Error::about(kind, attempt.key(), attempt.core().observers.shown())
 }
 
-/// Polls an action once: inside its context, on the clock, and not at all if it has been stopped.
+/// Polls an action once: inside its context, on the clock since `started`, and not at all if it has
+/// been stopped.
 pub(crate) fn poll_action<F: Future>(
     guard: &mut Guard,
     context: &Context,
     mut action: Pin<&mut Option<F>>,
+    started: Moment,
     task: &mut TaskContext<'_>,
 ) -> Poll<Result<F::Output, Stop>> {
     if guard.attempt.may_be_stopped()
@@ -91,10 +93,10 @@ pub(crate) fn poll_action<F: Future>(
     let Some(running) = action.as_mut().as_pin_mut() else {
         unreachable!("an action is not polled after it has ended")
     };
-    let started = Instant::now();
     let polled = guard.in_users_code(|| enter(context, || running.poll(task)));
-    let held = started.elapsed();
-    if held >= guard.attempt.core().blocked_poll {
+    let core = guard.attempt.core();
+    let held = core.clock.now().since(started);
+    if held >= core.blocked_poll {
         guard.attempt.tell(EventKind::BlockedPoll { held });
     }
     let output = ready!(polled);
@@ -124,7 +126,8 @@ impl<F: Future> Future for Attended<'_, F> {
 
     fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        poll_action(this.guard, this.context, this.action, task)
+        let started = this.guard.attempt.core().clock.now();
+        poll_action(this.guard, this.context, this.action, started, task)
     }
 }
 

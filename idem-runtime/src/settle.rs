@@ -30,51 +30,58 @@ pub(crate) enum Settled {
     TooLate,
 }
 
-/// Stores an outcome, until `until` at the longest. An error means: not known to be stored yet.
+/// Stores an outcome, for as long as a store has to answer. An error means: not known to be stored
+/// yet.
 pub(crate) async fn store_outcome(
     store: &dyn DynBackend,
     attempt: &Attempt,
     outcome: &Record,
-    until: Moment,
+    mut now: Moment,
 ) -> Result<Settled, BackendError> {
-    let clock = attempt.core().clock;
-    let quiet = Box::pin(attempt.no_begin_under_way());
-    bounded(clock, until, quiet).await.ok_or_else(no_answer)?;
-    let key = attempt.key();
-    while clock.now() < until {
-        let Some(until) = window(attempt, until) else { return Ok(Settled::TooLate) };
-        attempt.with_tenure(|tenure| tenure.completing(clock.now()));
-        let reply = ask(clock, until, || store.complete(key, outcome, attempt.terms().ttl)).await?;
-        let gone = match reply {
-            CompleteReply::Refused(_) => return Ok(Settled::Refused),
-            CompleteReply::Gone => true,
-            CompleteReply::Stored | CompleteReply::AlreadyStored => false,
-        };
-        // No reply that comes later opens the window again.
-        if window(attempt, until).is_none() {
+    let core = attempt.core();
+    let (clock, key, terms) = (core.clock, attempt.key(), attempt.terms());
+    let until = now.after(core.store_timeout);
+    if attempt.has_begin_under_way() {
+        wait_for_begin(attempt, until).await?;
+        now = clock.now();
+    }
+    while now < until {
+        let Some(window_end) = attempt.with_tenure(|tenure| tenure.completing(now)) else {
             return Ok(Settled::TooLate);
-        }
-        if !gone {
-            return Ok(Settled::Stored);
-        }
-        // Storing straight into the void would let a delayed completion revive an expired result.
-        attempt.with_tenure(crate::protocol::tenure::Tenure::gone);
-        let reservation = attempt.reservation();
-        match ask(clock, until, || store.begin(key, &reservation, attempt.terms().lease)).await? {
-            BeginReply::Acquired => {}
-            BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => {
-                return Ok(Settled::Stored);
+        };
+        let until = until.min(window_end);
+        let mut reply = ask(clock, until, || store.complete(key, outcome, terms.ttl)).await?;
+        now = clock.now();
+        if reply == CompleteReply::Gone && attempt.with_tenure(|tenure| tenure.gone(now)) {
+            // Storing straight into the void would let a delayed completion revive an expired
+            // result: the key is taken again first.
+            let reservation = attempt.reservation();
+            match ask(clock, until, || store.begin(key, &reservation, terms.lease)).await? {
+                BeginReply::Acquired => {
+                    now = clock.now();
+                    continue;
+                }
+                BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => {
+                    reply = CompleteReply::AlreadyStored;
+                }
+                BeginReply::Found(standing) => reply = CompleteReply::Refused(standing),
             }
-            BeginReply::Found(_) => return Ok(Settled::Refused),
+            now = clock.now();
         }
+        return Ok(match reply {
+            CompleteReply::Refused(_) => Settled::Refused,
+            // No reply that comes later opens the window again.
+            _ if !attempt.with_tenure(|tenure| tenure.window_is_open(now)) => Settled::TooLate,
+            _ => Settled::Stored,
+        });
     }
     Err(no_answer())
 }
 
-/// Until when the owner may send, if its window is open.
-fn window(attempt: &Attempt, until: Moment) -> Option<Moment> {
-    let now = attempt.core().clock.now();
-    attempt.with_tenure(|tenure| tenure.window_is_open(now).then(|| until.min(tenure.window_end())))
+/// Release and complete are never sent beside a begin after *gone*: it could revive what they end.
+async fn wait_for_begin(attempt: &Attempt, until: Moment) -> Result<(), BackendError> {
+    let quiet = Box::pin(attempt.no_begin_under_way());
+    bounded(attempt.core().clock, until, quiet).await.ok_or_else(no_answer)
 }
 
 /// Ends the attempt by what became of its outcome, and tells everybody on its flight.
@@ -101,16 +108,19 @@ pub(crate) fn settled(attempt: &Arc<Attempt>, outcome: Record, how: Settled, def
     }
 }
 
-/// Frees the key, until `until` at the longest. Harmless where it is not this owner's any more.
+/// Frees the key, for as long as a store has to answer. Harmless where it is not this owner's any
+/// more.
 pub(crate) async fn free(
     store: &dyn DynBackend,
     attempt: &Attempt,
-    until: Moment,
+    now: Moment,
 ) -> Result<(), BackendError> {
-    let clock = attempt.core().clock;
-    let quiet = Box::pin(attempt.no_begin_under_way());
-    bounded(clock, until, quiet).await.ok_or_else(no_answer)?;
-    ask(clock, until, || store.release(attempt.key(), attempt.owner())).await?;
+    let core = attempt.core();
+    let until = now.after(core.store_timeout);
+    if attempt.has_begin_under_way() {
+        wait_for_begin(attempt, until).await?;
+    }
+    ask(core.clock, until, || store.release(attempt.key(), attempt.owner())).await?;
     attempt.seat().vacate();
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::figure::Figure;
 use crate::suites::Plan;
 
 pub(crate) fn run(plan: &Plan) -> anyhow::Result<Vec<Figure>> {
-    let mut figures = compile::figures(plan.rounds)?;
+    let mut figures = Vec::from(compile::figures(plan.rounds)?);
     figures.extend(size::figures());
     Ok(figures)
 }

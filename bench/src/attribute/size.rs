@@ -14,7 +14,11 @@ pub(super) fn figures() -> Vec<Figure> {
     let service = Service { _region: 1 };
     [
         ("one reference", size_of::<&str>(), size_of_val(&reference("k"))),
-        ("three values", size_of::<(u64, String, u32)>(), size_of_val(&values(1, String::new(), 2))),
+        (
+            "three values",
+            size_of::<(u64, String, u32)>(),
+            size_of_val(&values(1, String::new(), 2)),
+        ),
         ("an array of 1,024 bytes", size_of::<[u8; 1024]>(), size_of_val(&array([0; 1024]))),
         (
             "a method with a reference",
@@ -27,7 +31,11 @@ pub(super) fn figures() -> Vec<Figure> {
             size_of::<u64>(),
             size_of_val(&large_body(1)),
         ),
-        ("an error of its own, `on_error = store`", size_of::<u64>(), size_of_val(&stored_error(1))),
+        (
+            "an error of its own, `on_error = store`",
+            size_of::<u64>(),
+            size_of_val(&stored_error(1)),
+        ),
     ]
     .map(|(shape, arguments, future)| figure(shape, arguments, future))
     .into()
@@ -39,7 +47,9 @@ fn figure(shape: &str, arguments: usize, future: usize) -> Figure {
         values: Samples::exact(future as f64 - arguments as f64),
         unit: "bytes more than its arguments",
         goal: Some(Goal::AtMost(64.0)),
-        limits: format!("{future} bytes with {arguments} of arguments; the rest is behind one pointer"),
+        limits: format!(
+            "{future} bytes with {arguments} of arguments; the rest is behind one pointer"
+        ),
     }
 }
 

@@ -88,7 +88,15 @@ fn build_dependencies(home: &Path) -> anyhow::Result<HashMap<String, PathBuf>> {
     eprintln!("building the dependencies of the generated crate…");
     let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(home)
-        .args(["build", "--offline", "--quiet", "--message-format", "json", "--target-dir", "target"])
+        .args([
+            "build",
+            "--offline",
+            "--quiet",
+            "--message-format",
+            "json",
+            "--target-dir",
+            "target",
+        ])
         .output()
         .context("starting cargo")?;
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -96,7 +104,8 @@ fn build_dependencies(home: &Path) -> anyhow::Result<HashMap<String, PathBuf>> {
     let mut libraries = HashMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let message: Message = serde_json::from_str(line).context("reading cargo's messages")?;
-        let (Some(target), Some(file)) = (message.target, message.filenames.into_iter().find(is_library))
+        let (Some(target), Some(file)) =
+            (message.target, message.filenames.into_iter().find(|file| is_library(file)))
         else {
             continue;
         };
@@ -111,7 +120,7 @@ fn build_dependencies(home: &Path) -> anyhow::Result<HashMap<String, PathBuf>> {
     Ok(libraries)
 }
 
-fn is_library(file: &PathBuf) -> bool {
+fn is_library(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "rlib")
 }
 

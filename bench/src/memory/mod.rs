@@ -10,7 +10,7 @@ use crate::figure::Figure;
 use crate::suites::Plan;
 
 pub(crate) fn run(plan: &Plan) -> anyhow::Result<Vec<Figure>> {
-    let mut figures = calls::figures(plan.rounds, 1_000)?;
+    let mut figures = Vec::from(calls::figures(plan.rounds, 1_000)?);
     figures.extend(calls::figures(plan.rounds, 100_000)?);
     figures.extend(threads::figures(plan.rounds)?);
     figures.extend(allocations::figures()?);

@@ -24,7 +24,8 @@ pub(super) struct Parts {
 pub(super) fn measure(order: &Order) -> anyhow::Result<Parts> {
     let bytes = encoded_receipt(order)?;
     let receipt: Receipt = MessagePack::decode(&bytes)?;
-    let payload = Payload::from_stored(Payload::of(|out| MessagePack::encode(&receipt, out))?.as_stored());
+    let payload =
+        Payload::from_stored(Payload::of(|out| MessagePack::encode(&receipt, out))?.as_stored());
     let [key, fingerprint, encode, decode] = fastest(BATCHES, || {
         Ok([
             timed(|| Key::of(black_box(&order.id))),
@@ -55,6 +56,8 @@ impl Parts {
 
     pub(super) fn of_replay(&self) -> String {
         let Self { key, fingerprint, encode: _, decode } = self;
-        format!("{key:.0} for the key, {fingerprint:.0} for the fingerprint, {decode:.0} to decode the result")
+        format!(
+            "{key:.0} for the key, {fingerprint:.0} for the fingerprint, {decode:.0} to decode the result"
+        )
     }
 }

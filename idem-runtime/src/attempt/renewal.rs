@@ -143,9 +143,10 @@ impl Attempt {
                 progress.told_at_risk &= progress.tenure.at_risk(now);
             }
             Ok(RenewReply::Gone) => {
-                progress.tenure.gone();
+                let may_begin = progress.tenure.gone(now);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
-                if progress.stage == Stage::Running && progress.stop.is_none() {
+                let runs = progress.stage == Stage::Running && progress.stop.is_none();
+                if runs && may_begin {
                     progress.reserving_again = true;
                     after = AfterReply::ReserveAgain;
                 }

@@ -9,6 +9,7 @@ use crate::event::EventKind;
 use crate::keeper::Job;
 use crate::observe::{Facts, Source, at_ms};
 use crate::policy::OnLost;
+use crate::protocol::Moment;
 use crate::record::Flags;
 use crate::run::stopped;
 use crate::settle::{Handover, Settled, free, settled, store_outcome};
@@ -34,7 +35,8 @@ impl<R, W: Copy> Running<R, W> {
         let core = Arc::clone(attempt.core());
         // The user's code may panic while it is serialised: that ends the attempt as a panic.
         let ending = guard.in_users_code(|| self.table.ending(&outcome, core.max_result));
-        if let Err(stop) = attempt.start_settling(core.clock.now()) {
+        let now = core.clock.now();
+        if let Err(stop) = attempt.start_settling(now) {
             return self.refuse(stopped(&attempt, stop));
         }
         let is_error = match &ending {
@@ -43,10 +45,10 @@ impl<R, W: Copy> Running<R, W> {
         };
         let stored = match ending {
             Ending::Free => {
-                self.free(&attempt).await;
+                self.free(&attempt, now).await;
                 false
             }
-            Ending::Store(encoded) => match self.store(&attempt, encoded).await {
+            Ending::Store(encoded) => match self.store(&attempt, encoded, now).await {
                 Ok(stored) => stored,
                 Err(lost) => return self.refuse(lost),
             },
@@ -67,18 +69,22 @@ impl<R, W: Copy> Running<R, W> {
         outcome
     }
 
-    async fn free(&self, attempt: &Arc<Attempt>) {
+    async fn free(&self, attempt: &Arc<Attempt>, now: Moment) {
         let core = attempt.core();
         attempt.end();
         let handover = Handover::new(core, Job::Release(Arc::clone(attempt)));
-        let until = core.clock.now().after(core.store_timeout);
-        if free(&*core.store, attempt, until).await.is_ok() {
+        if free(&*core.store, attempt, now).await.is_ok() {
             handover.disarm();
         }
     }
 
     /// Says whether the outcome is stored, as far as is known by now.
-    async fn store(&self, attempt: &Arc<Attempt>, encoded: Encoded) -> Result<bool, Error> {
+    async fn store(
+        &self,
+        attempt: &Arc<Attempt>,
+        encoded: Encoded,
+        now: Moment,
+    ) -> Result<bool, Error> {
         let core = attempt.core();
         let Encoded { flags, payload, not_kept } = encoded;
         if let Some(reason) = not_kept {
@@ -86,8 +92,7 @@ impl<R, W: Copy> Running<R, W> {
         }
         let record = attempt.outcome(flags, self.table.codec, self.table.version, payload);
         let handover = Handover::new(core, Job::Complete(Arc::clone(attempt), record.clone()));
-        let until = core.clock.now().after(core.store_timeout);
-        let Ok(how) = store_outcome(&*core.store, attempt, &record, until).await else {
+        let Ok(how) = store_outcome(&*core.store, attempt, &record, now).await else {
             attempt.tell(EventKind::CompletionDeferred);
             return Ok(false);
         };

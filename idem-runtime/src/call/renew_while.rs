@@ -12,6 +12,7 @@ use super::{Begun, Running};
 use crate::backend::Boxed;
 use crate::context::{Context, enter};
 use crate::error::Error;
+use crate::protocol::Moment;
 use crate::run::{Readied, make_ready, poll_action, stopped};
 
 pin_project! {
@@ -44,8 +45,9 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
 
     fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        let now = this.running.arrival.now();
         if this.context.is_none() {
-            if let Err(answer) = ready!(poll_ready(this.running, this.readying, task)) {
+            if let Err(answer) = ready!(poll_ready(this.running, this.readying, now, task)) {
                 return Poll::Ready(Err(answer));
             }
             *this.context = Some(this.running.context_of_body());
@@ -58,7 +60,7 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
             };
             return enter(context, || body.poll(task)).map(Ok);
         };
-        match ready!(poll_action(guard, context, this.body, task)) {
+        match ready!(poll_action(guard, context, this.body, now, task)) {
             Ok(result) => Poll::Ready(Ok(result)),
             Err(stop) => Poll::Ready(Err((table.refuse)(stopped(guard.attempt(), stop)))),
         }
@@ -69,12 +71,13 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
 fn poll_ready<R, W: Copy>(
     running: &mut Running<R, W>,
     readying: &mut Option<Boxed<'static, Result<Readied, Error>>>,
+    now: Moment,
     task: &mut TaskContext<'_>,
 ) -> Poll<Result<(), R>> {
     loop {
         if readying.is_none() {
             let Some(guard) = &running.guard else { return Poll::Ready(Ok(())) };
-            if guard.attempt().try_start(running.arrival.now()) {
+            if guard.attempt().try_start(now) {
                 return Poll::Ready(Ok(()));
             }
             // Rare: to be armed first, or late.

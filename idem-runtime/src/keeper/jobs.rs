@@ -60,9 +60,8 @@ async fn release(core: &Core, attempt: &Arc<Attempt>) {
     let gives_up = core.clock.now().after(longest_life(attempt));
     let mut pause = FIRST_PAUSE;
     loop {
-        let until = core.clock.now().after(core.store_timeout);
         let result = match core.keeper.store(core).await {
-            Ok(store) => free(&**store, attempt, until).await,
+            Ok(store) => free(&**store, attempt, core.clock.now()).await,
             Err(error) => Err(error),
         };
         let Err(error) = result else { return };
@@ -96,9 +95,8 @@ async fn forget(core: &Core, key: &RecordKey, owner: Owner, lease: Duration) {
 async fn complete(core: &Core, attempt: &Arc<Attempt>, outcome: Record) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let until = core.clock.now().after(core.store_timeout);
         let result: Result<_, BackendError> = match core.keeper.store(core).await {
-            Ok(store) => store_outcome(&**store, attempt, &outcome, until).await,
+            Ok(store) => store_outcome(&**store, attempt, &outcome, core.clock.now()).await,
             Err(error) => Err(error),
         };
         let open = attempt.with_tenure(|tenure| tenure.window_is_open(core.clock.now()));

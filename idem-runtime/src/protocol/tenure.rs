@@ -99,13 +99,20 @@ impl Tenure {
 
     /// The store has no record of this owner: somebody may have held the key in between. A begin
     /// that follows does not move the deadline; the renewal after it does.
-    pub const fn gone(&mut self) {
+    ///
+    /// Says whether the window is open, so that a begin may follow.
+    pub fn gone(&mut self, now: Moment) -> bool {
         self.lapsed = true;
+        self.window_is_open(now)
     }
 
-    /// A complete is about to be sent.
-    pub fn completing(&mut self, now: Moment) {
+    /// A complete is about to be sent: gives the end of the window, or `None` if that has ended.
+    pub fn completing(&mut self, now: Moment) -> Option<Moment> {
+        if !self.window_is_open(now) {
+            return None;
+        }
         self.completing.get_or_insert(now);
+        Some(self.window_end())
     }
 
     /// Whether the lease deadline ever passed unconfirmed or the store ever said *gone*.
@@ -185,7 +192,7 @@ mod tests {
     #[test]
     fn gone_does_not_move_the_deadline() {
         let mut tenure = Tenure::taken(LEASE, TTL, at(0));
-        tenure.gone();
+        assert!(tenure.gone(at(1)));
         assert!(tenure.has_lapsed());
         assert_eq!(tenure.deadline(), at(27));
     }

@@ -411,7 +411,7 @@ impl World {
             (Stage::Taken, Reply::Renew(_)) => false,
             (Stage::Running, Reply::Renew(RenewReply::Gone)) => {
                 self.reached.gone += 1;
-                caller.tenure.gone();
+                caller.tenure.gone(now);
                 caller.stage = Stage::ReservingAgain;
                 true
             }
@@ -429,7 +429,7 @@ impl World {
                             false
                         }
                         CompleteReply::Gone => {
-                            caller.tenure.gone();
+                            caller.tenure.gone(now);
                             caller.stage = Stage::ReservingAgain;
                             true
                         }

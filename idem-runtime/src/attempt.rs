@@ -5,7 +5,7 @@
 //! deadline. Every rule of time is asked of its [`Tenure`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -24,11 +24,13 @@ use crate::record::{Flags, Owner, Payload, Record, State};
 use crate::record_key::RecordKey;
 use crate::sync::lock;
 
+mod due;
 mod renewal;
 mod stage;
 
+pub(crate) use due::Due;
 pub(crate) use renewal::{AfterReply, DueRenewal};
-pub(crate) use stage::{Stage, Stop, Taken};
+pub(crate) use stage::{Stage, Starting, Stop, Taken};
 
 /// An owner's hold on a key, from the command that took it to its end.
 pub(crate) struct Attempt {
@@ -38,8 +40,9 @@ pub(crate) struct Attempt {
     terms: Terms,
     taken: Taken,
     /// The attempt in whose body this one was called.
-    outer: Option<Arc<Attempt>>,
+    outer: Option<Weak<Attempt>>,
     progress: Mutex<Progress>,
+    due: Due,
     /// Whether a body polled by a task has to be woken when it is stopped.
     stopped: AtomicWaker,
     has_stop: AtomicBool,
@@ -62,6 +65,8 @@ struct Progress {
     reserving_again: bool,
     told_at_risk: bool,
     lost: bool,
+    /// The store had no record of it before its body ran.
+    forfeited: bool,
     stop: Option<Stop>,
     action_deadline: Moment,
 }
@@ -71,7 +76,7 @@ impl Attempt {
         seat: Seat,
         (owner, fingerprint, terms): (Owner, Fingerprint, Terms),
         taken: Taken,
-        outer: Option<Arc<Attempt>>,
+        outer: Option<Weak<Attempt>>,
     ) -> Self {
         let tenure = Tenure::taken(terms.lease, terms.ttl, taken.sent);
         let progress = Progress {
@@ -83,6 +88,7 @@ impl Attempt {
             reserving_again: false,
             told_at_risk: false,
             lost: false,
+            forfeited: false,
             stop: None,
             action_deadline: Moment::NEVER,
             tenure,
@@ -95,6 +101,7 @@ impl Attempt {
             taken,
             outer,
             progress: Mutex::new(progress),
+            due: Due::never(),
             stopped: AtomicWaker::new(),
             has_stop: AtomicBool::new(false),
             reserved_again: Notify::new(),
@@ -114,6 +121,10 @@ impl Attempt {
         &self.seat
     }
 
+    pub(crate) const fn due(&self) -> &Due {
+        &self.due
+    }
+
     pub(crate) const fn owner(&self) -> Owner {
         self.owner
     }
@@ -130,10 +141,24 @@ impl Attempt {
         self.core().observers.tell(self.key(), kind);
     }
 
-    /// Whether this attempt, or one whose body it was called in, holds `key` of `core`.
-    pub(crate) fn holds(&self, core: &Arc<Core>, key: &RecordKey) -> bool {
-        (Arc::ptr_eq(self.core(), core) && self.key() == key)
-            || self.outer.as_ref().is_some_and(|outer| outer.holds(core, key))
+    /// Whether this attempt, or one whose body it was called in, runs under `key` of `core`.
+    pub(crate) fn runs_under(&self, core: &Arc<Core>, key: &RecordKey) -> bool {
+        (Arc::ptr_eq(self.core(), core) && self.key() == key && self.acts())
+            || self.outer().is_some_and(|outer| outer.runs_under(core, key))
+    }
+
+    fn outer(&self) -> Option<Arc<Attempt>> {
+        self.outer.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn acts(&self) -> bool {
+        matches!(lock(&self.progress).stage, Stage::Asking | Stage::Running)
+    }
+
+    /// Whether the action runs and nothing has stopped it.
+    pub(crate) fn runs_on(&self) -> bool {
+        let progress = lock(&self.progress);
+        progress.stage == Stage::Running && progress.stop.is_none()
     }
 
     /// The reservation as the store would hold it, for a begin after *gone*.
@@ -196,11 +221,14 @@ impl Attempt {
 
     /// Whether the body may be polled for the first time: the lease has two thirds left, the store
     /// remembers as long as the policy says. From then on the keeper sees to the lease.
-    pub(crate) fn try_start(&self, now: Moment) -> bool {
+    pub(crate) fn try_start(&self, now: Moment) -> Starting {
         let mut progress = lock(&self.progress);
+        if progress.lost || progress.forfeited {
+            return Starting::Forfeited;
+        }
         let armed = self.taken.takeover || progress.remembered >= self.terms.remembered();
         if !armed || !progress.tenure.may_start(now) {
-            return false;
+            return Starting::NotYet;
         }
         progress.stage = Stage::Running;
         progress.must_lapse = false;
@@ -208,7 +236,7 @@ impl Attempt {
             progress.action_deadline = now.after(deadline);
         }
         self.attend(&progress);
-        true
+        Starting::Started
     }
 
     /// The reconcile expression is about to be asked, under the keeper's eye.
@@ -277,6 +305,8 @@ impl Attempt {
         }
         progress.stage = Stage::Over;
         self.attend(&progress);
+        drop(progress);
+        self.cancel_token();
         Some(stage)
     }
 
@@ -312,12 +342,13 @@ impl Attempt {
         if std::mem::replace(&mut progress.lost, true) {
             return;
         }
-        if self.terms.on_lost == OnLost::Cancel {
-            self.set_stop(&mut progress, Stop::LeaseLost);
-        }
+        let stopped =
+            self.terms.on_lost == OnLost::Cancel && self.set_stop(&mut progress, Stop::LeaseLost);
         drop(progress);
-        self.seat.due(Moment::NEVER, Moment::NEVER);
         self.cancel_token();
+        if stopped {
+            self.wake();
+        }
         self.tell(EventKind::LeaseLost { phase });
         // The key is another's: duplicates here are to ask the store, not to wait for this body.
         if phase == Phase::Running {
@@ -325,12 +356,20 @@ impl Attempt {
         }
     }
 
-    fn set_stop(&self, progress: &mut Progress, stop: Stop) {
-        if matches!(progress.stage, Stage::Running | Stage::Asking) {
+    /// Says whether there is an action to stop: it is woken once the lock is released, since a waker
+    /// may run anything, the action's drop as well.
+    fn set_stop(&self, progress: &mut Progress, stop: Stop) -> bool {
+        let acts = matches!(progress.stage, Stage::Running | Stage::Asking);
+        if acts {
             progress.stop.get_or_insert(stop);
             self.has_stop.store(true, Ordering::Release);
-            self.stopped.wake();
         }
+        acts
+    }
+
+    /// Wakes the action, to see that it is stopped.
+    pub(crate) fn wake(&self) {
+        self.stopped.wake();
     }
 
     fn cancel_token(&self) {
@@ -347,7 +386,7 @@ impl Attempt {
             return;
         }
         let (early, late) = self.next_look(progress);
-        self.seat.due(early, late);
+        self.due.set(early, late);
         self.core().keeper.attend(self.core(), late);
     }
 }

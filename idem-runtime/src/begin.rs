@@ -16,6 +16,7 @@ use crate::observe::{Facts, Slot, Source};
 use crate::policy::{OnOutage, Terms};
 use crate::protocol::Moment;
 use crate::protocol::judge::agree;
+use crate::protocol::tenure::Tenure;
 use crate::protocol::transition::BeginReply;
 use crate::record::{Owner, Record, Standing, State};
 use crate::record_key::RecordKey;
@@ -60,12 +61,13 @@ pub(crate) enum Step {
 impl Arrival {
     /// Takes the key, or waits for who has it, by the call's terms.
     ///
-    /// Dropped, it leaves nothing: a begin that may have taken effect is released by the keeper.
+    /// Dropped, it gives up its place; a begin that may have taken effect is left to the keeper to
+    /// release.
     pub(crate) async fn begin(&self) -> Result<Start, Error> {
         if self.core.is_closing() {
             return Err(self.error(ErrorKind::ShuttingDown));
         }
-        if self.context.attempt().is_some_and(|attempt| attempt.holds(&self.core, &self.key)) {
+        if self.context.runs_under(&self.core, &self.key) {
             return Err(self.error(ErrorKind::Reentrant));
         }
         match join(&self.core, &self.key) {
@@ -129,8 +131,8 @@ impl Arrival {
     ) -> Result<BeginReply, BackendError> {
         let core = &self.core;
         // Past the lease deadline the key could not be used any more.
-        let lease_ends = sent.after(self.terms.lease - self.terms.lease / 10);
-        let until = sent.after(core.store_timeout).min(lease_ends);
+        let deadline = Tenure::taken(self.terms.lease, self.terms.ttl, sent).deadline();
+        let until = sent.after(core.store_timeout).min(deadline);
         let mut given_up = GivenUp { arrival: self, owner: reservation.owner, unknown: true };
         let reply =
             ask(core.clock, until, || core.store.begin(&self.key, reservation, self.terms.lease))
@@ -141,7 +143,7 @@ impl Arrival {
 
     /// Makes the seat's key this call's own.
     pub(crate) fn attempt(&self, seat: Seat, owner: Owner, taken: Taken) -> Arc<Attempt> {
-        let outer = self.context.attempt().cloned();
+        let outer = self.context.attempt().map(Arc::downgrade);
         let attempt =
             Arc::new(Attempt::new(seat, (owner, self.fingerprint, self.terms), taken, outer));
         attempt.seat().reserved(self.fingerprint, Holder::Here(Arc::clone(&attempt)));

@@ -37,6 +37,15 @@ impl Context {
         }
     }
 
+    /// Whether the body around runs under this key, with a lease or without.
+    pub(crate) fn runs_under(&self, core: &Arc<Core>, key: &RecordKey) -> bool {
+        match &self.footing {
+            Some(Footing::Held(attempt)) => attempt.runs_under(core, key),
+            Some(Footing::Unprotected(around, held)) => Arc::ptr_eq(around, core) && held == key,
+            None => false,
+        }
+    }
+
     /// The context of a body that runs on `footing`, called in this context.
     pub(crate) fn of_body(&self, footing: Footing) -> Self {
         Self { idem: self.idem.clone(), footing: Some(footing), slot: None }

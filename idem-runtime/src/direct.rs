@@ -14,18 +14,19 @@ use crate::call::{Begun, Call};
 use crate::codec::{Codec, MessagePack};
 use crate::context::{self, Context, within};
 use crate::error::{Error, ErrorKind};
+use crate::fingerprint::{Fingerprint, FingerprintError};
 use crate::idem::Idem;
 use crate::ident::Ident;
-use crate::key::ToKey;
+use crate::key::{InvalidKey, Key, ToKey};
 use crate::lease::{Lease, lease};
 use crate::observe::{Facts, Outcome, Slot};
 use crate::policy::{OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
 use crate::record::millis;
 use crate::settings::Overrides;
 
-mod on_error;
+pub mod on_error;
 
-pub use on_error::{OnError, Release, Store, StoreIf};
+use on_error::{OnError, Release};
 
 /// A call that is being built: [`Idem::call`] starts one, [`run`](Self::run) makes it.
 ///
@@ -49,7 +50,8 @@ pub use on_error::{OnError, Release, Store, StoreIf};
 pub struct DirectCall<P = Release, C = MessagePack> {
     idem: Idem,
     operation: Cow<'static, str>,
-    ident: Option<Ident>,
+    key: Option<Result<Key, InvalidKey>>,
+    fingerprint: Result<Fingerprint, FingerprintError>,
     overrides: Overrides,
     version: u32,
     on_error: P,
@@ -58,9 +60,19 @@ pub struct DirectCall<P = Release, C = MessagePack> {
 
 impl<P: fmt::Debug, C> fmt::Debug for DirectCall<P, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { idem: _, operation, ident: _, overrides, version, on_error, codec: _ } = self;
+        let Self {
+            idem: _,
+            operation,
+            key: _,
+            fingerprint,
+            overrides,
+            version,
+            on_error,
+            codec: _,
+        } = self;
         f.debug_struct("DirectCall")
             .field("operation", operation)
+            .field("fingerprint", fingerprint)
             .field("overrides", overrides)
             .field("version", version)
             .field("on_error", on_error)
@@ -73,7 +85,8 @@ impl DirectCall {
         Self {
             idem,
             operation,
-            ident: None,
+            key: None,
+            fingerprint: Ok(Fingerprint::NONE),
             overrides: Overrides::NONE,
             version: 0,
             on_error: Release,
@@ -96,16 +109,15 @@ macro_rules! setters {
 }
 
 impl<P, C: Codec> DirectCall<P, C> {
-    /// What makes two calls of the operation the same call. Required; the last one given counts,
-    /// and a fingerprint is given after it.
+    /// What makes two calls of the operation the same call. Required; the last one given counts.
     pub fn key<K: ToKey + ?Sized>(mut self, key: &K) -> Self {
-        self.ident = Some(Ident::of(key).on(&self.idem));
+        self.key = Some(Key::of(key));
         self
     }
 
     /// The arguments that must agree when the key is used again.
     pub fn fingerprint<F: Serialize + ?Sized>(mut self, arguments: &F) -> Self {
-        self.ident = self.ident.map(|ident| ident.fingerprint(arguments));
+        self.fingerprint = Fingerprint::of(arguments);
         self
     }
 
@@ -138,16 +150,19 @@ impl<P, C: Codec> DirectCall<P, C> {
         self
     }
 
-    /// What an `Err` does: [`Release`], [`Store`] or [`StoreIf`].
+    /// What an `Err` does: [`on_error::Release`], [`on_error::Store`] or [`on_error::StoreIf`].
     pub fn on_error<Q>(self, on_error: Q) -> DirectCall<Q, C> {
-        let Self { idem, operation, ident, overrides, version, on_error: _, codec } = self;
-        DirectCall { idem, operation, ident, overrides, version, on_error, codec }
+        let Self { idem, operation, key, fingerprint, overrides, version, on_error: _, codec } =
+            self;
+        DirectCall { idem, operation, key, fingerprint, overrides, version, on_error, codec }
     }
 
     /// How the outcome is stored.
     pub fn codec<D: Codec>(self) -> DirectCall<P, D> {
-        let Self { idem, operation, ident, overrides, version, on_error, codec: _ } = self;
-        DirectCall { idem, operation, ident, overrides, version, on_error, codec: PhantomData }
+        let Self { idem, operation, key, fingerprint, overrides, version, on_error, codec: _ } =
+            self;
+        let codec = PhantomData;
+        DirectCall { idem, operation, key, fingerprint, overrides, version, on_error, codec }
     }
 
     /// Makes the call: runs `action` once for all calls of its key, and gives everyone its outcome.
@@ -243,14 +258,14 @@ impl<P, C: Codec> DirectCall<P, C> {
         let refuse =
             |kind, why: &str| E::from_refusal(Error::new(kind, &self.operation).detail(why));
         check_operation(&self.operation).map_err(|why| refuse(ErrorKind::InvalidSetting, why))?;
-        let Some(ident) = self.ident else {
+        let Some(key) = self.key else {
             return Err(refuse(ErrorKind::InvalidKey, "no key was given"));
         };
         let mut call = self.on_error.call::<C>();
         call.name = self.operation;
         call.overrides = self.overrides;
         call.table.version = self.version;
-        Ok((call, ident))
+        Ok((call, Ident { key, fingerprint: self.fingerprint, idem: Some(self.idem) }))
     }
 }
 

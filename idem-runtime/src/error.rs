@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use crate::backend::BackendError;
 use crate::record_key::RecordKey;
 
 /// A call that idem refused, or that lost its key, or whose outcome it cannot give.
@@ -18,6 +19,8 @@ struct Inner {
     key: Option<Box<str>>,
     detail: Option<Box<str>>,
     retry_after: Option<Duration>,
+    /// Whether the store answered, with an error.
+    answered: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -35,8 +38,8 @@ pub enum ErrorKind {
     InProgress,
     /// The key was used before with other arguments; nothing was run.
     FingerprintMismatch,
-    /// Another owner took the key while the action ran, or was dropped at the loss: its value is
-    /// not the outcome.
+    /// The lease was lost while the action ran, or it was at risk and the action was dropped for
+    /// it: its value is not the outcome, and another owner may have run.
     LeaseLost,
     /// The action took longer than its deadline and was dropped.
     DeadlineExceeded,
@@ -60,13 +63,15 @@ impl ErrorKind {
             Self::NotInstalled => {
                 "no Idem is in place: build one and call `install`, or run the call inside `idem.scope(…)`"
             }
-            Self::InvalidSetting => "its settings contradict each other",
+            Self::InvalidSetting => "one of its settings cannot be used",
             Self::InvalidKey => "its key cannot be used",
             Self::InProgress => "another call with this key is still running; call again later",
             Self::FingerprintMismatch => {
                 "this key was used before with other arguments; use a new key"
             }
-            Self::LeaseLost => "another owner took the key; call again to get its outcome",
+            Self::LeaseLost => {
+                "the lease was lost, and another owner may have the key: call again for what stands"
+            }
             Self::DeadlineExceeded => "the action took longer than its deadline and was dropped",
             Self::OutcomeUnknown => {
                 "an earlier attempt vanished without an outcome; look whether its effect happened, then decide"
@@ -92,6 +97,7 @@ impl Error {
             key: None,
             detail: None,
             retry_after: None,
+            answered: false,
             source: None,
         }))
     }
@@ -112,9 +118,17 @@ impl Error {
         self
     }
 
-    pub(crate) fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+    pub(crate) fn because(mut self, source: BackendError) -> Self {
+        self.0.answered = source.is_answer();
         self.0.source = Some(Box::new(source));
         self
+    }
+
+    /// An error of this kind, for tests of what a service makes of one.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn of_kind(kind: ErrorKind, operation: &str) -> Self {
+        Self::new(kind, operation)
     }
 
     /// What kind of error it is.
@@ -130,16 +144,31 @@ impl Error {
     }
 
     /// Whether the same call may succeed later, without anybody's doing: true for `InProgress`,
-    /// `LeaseLost`, `DeadlineExceeded`, `Backend` and `ShuttingDown`. A retry is always safe.
+    /// `LeaseLost`, `DeadlineExceeded` and `ShuttingDown`, and for `Backend` unless the store
+    /// answered (no permission, out of memory).
+    ///
+    /// A retry never runs beside an action that holds the key. Where
+    /// [`may_have_run`](Self::may_have_run) says so, it may run the action once more.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
+        match self.0.kind {
+            ErrorKind::InProgress
+            | ErrorKind::LeaseLost
+            | ErrorKind::DeadlineExceeded
+            | ErrorKind::ShuttingDown => true,
+            ErrorKind::Backend => !self.0.answered,
+            _ => false,
+        }
+    }
+
+    /// Whether this call's own action, or an attempt before it, may have had its effect although
+    /// this call has no outcome: true for `LeaseLost`, `DeadlineExceeded` and `OutcomeUnknown`. The
+    /// other kinds have run nothing, or say that it is done.
+    #[must_use]
+    pub fn may_have_run(&self) -> bool {
         matches!(
             self.0.kind,
-            ErrorKind::InProgress
-                | ErrorKind::LeaseLost
-                | ErrorKind::DeadlineExceeded
-                | ErrorKind::Backend
-                | ErrorKind::ShuttingDown
+            ErrorKind::LeaseLost | ErrorKind::DeadlineExceeded | ErrorKind::OutcomeUnknown
         )
     }
 
@@ -153,7 +182,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, operation, key, detail, retry_after, source } = &*self.0;
+        let Inner { kind, operation, key, detail, retry_after, answered: _, source } = &*self.0;
         write!(f, "{operation}")?;
         if let Some(key) = key {
             write!(f, " (key {key})")?;
@@ -174,7 +203,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, operation, key, detail, retry_after, source } = &*self.0;
+        let Inner { kind, operation, key, detail, retry_after, answered: _, source } = &*self.0;
         f.debug_struct("Error")
             .field("kind", kind)
             .field("operation", operation)

@@ -62,6 +62,7 @@ pub enum Phase {
 #[non_exhaustive]
 pub enum EventKind<'a> {
     /// The action ran and its outcome was settled: stored, or the key freed after an error.
+    #[non_exhaustive]
     Executed {
         /// Whether the outcome is stored.
         stored: bool,
@@ -73,11 +74,13 @@ pub enum EventKind<'a> {
     /// The call was answered from a completed record.
     Replayed,
     /// The call waited for another one's outcome and was answered from it.
+    #[non_exhaustive]
     WaitedThenReplayed {
         /// From the call's arrival.
         waited: Duration,
     },
     /// The call's wait ended without an outcome.
+    #[non_exhaustive]
     WaitEnded {
         /// From the call's arrival.
         waited: Duration,
@@ -87,6 +90,7 @@ pub enum EventKind<'a> {
     /// A call with other arguments under the same key was refused.
     Mismatch,
     /// A call failed at its store; nothing was run.
+    #[non_exhaustive]
     Failed {
         /// The kind of the error the caller got.
         kind: ErrorKind,
@@ -94,6 +98,7 @@ pub enum EventKind<'a> {
         error: &'a BackendError,
     },
     /// A lapsed reservation was taken over.
+    #[non_exhaustive]
     TakenOver {
         /// The attempt that takes over: 2 for the first takeover.
         attempt: u32,
@@ -103,16 +108,19 @@ pub enum EventKind<'a> {
     /// The reconcile expression found that the effect had happened.
     Reconciled,
     /// A lease was renewed.
+    #[non_exhaustive]
     Renewed {
         /// How much later than planned the renewal was sent.
         late: Duration,
     },
     /// A renewal was sent more than a tenth of its interval late.
+    #[non_exhaustive]
     RenewedLate {
         /// How much later than planned.
         late: Duration,
     },
     /// A renewal was not answered, or with an error; the next interval tries again.
+    #[non_exhaustive]
     RenewalFailed {
         /// What the store said.
         error: &'a BackendError,
@@ -122,6 +130,7 @@ pub enum EventKind<'a> {
     /// The store had no record of a lease; the key is reserved again while the action runs.
     LeaseGone,
     /// Another owner's record stands where this lease was.
+    #[non_exhaustive]
     LeaseLost {
         /// In which part of the attempt.
         phase: Phase,
@@ -131,6 +140,7 @@ pub enum EventKind<'a> {
     /// A deferred outcome was stored after all.
     DeferredStored,
     /// Another owner's record stands; the outcome was not stored.
+    #[non_exhaustive]
     CompletionRefused {
         /// Whether the caller had its value already.
         deferred: bool,
@@ -138,11 +148,13 @@ pub enum EventKind<'a> {
     /// The time in which an outcome may be stored ended before the store took it.
     WindowClosed,
     /// The outcome is stored without its value.
+    #[non_exhaustive]
     NotKept {
         /// Why.
         reason: &'a str,
     },
     /// A key could not be freed; it lapses with its lease.
+    #[non_exhaustive]
     ReleaseFailed {
         /// What the store said.
         error: &'a BackendError,
@@ -154,11 +166,13 @@ pub enum EventKind<'a> {
     /// The action ran past its deadline and was dropped.
     DeadlineExceeded,
     /// One poll of the action held its thread for long.
+    #[non_exhaustive]
     BlockedPoll {
         /// For how long.
         held: Duration,
     },
     /// The store could not be reached and the action ran without protection.
+    #[non_exhaustive]
     RunUnprotected {
         /// What the store said.
         error: &'a BackendError,
@@ -202,6 +216,19 @@ impl EventKind<'_> {
 }
 
 /// Hears of every event.
+///
+/// Two come with every `Idem` by themselves. One writes every event to `tracing`, target `idem`, with
+/// the fields `event`, `operation` and `key`: what an operator has to look into as a warning (an error
+/// where an outcome may be in doubt), ordinary life at debug and trace level. The other, under the
+/// feature `metrics`, counts them through the `metrics` facade; no label is a key:
+///
+/// | name | kind | unit | labels |
+/// | --- | --- | --- | --- |
+/// | `idem_events_total` | counter | events | `operation`, `event` (see [`EventKind::name`]) |
+/// | `idem_executed_seconds` | histogram | seconds | `operation` |
+/// | `idem_waited_seconds` | histogram | seconds | `operation` |
+/// | `idem_renewal_lateness_seconds` | histogram | seconds | none |
+/// | `idem_blocked_poll_seconds` | histogram | seconds | `operation` |
 ///
 /// It is called where the event happens, on the caller's thread or the keeper's: it should be quick
 /// and must not block. A panic is caught and logged; the other observers still hear of the event.

@@ -4,7 +4,6 @@
 //! key in this process has a place beside it and waits for the seat to be given up or for the
 //! outcome. That is how a thousand duplicates in one process cost the store one call.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -42,7 +41,6 @@ pub(crate) struct Flight {
     /// Told to one when the seat is given up, to all when more is known.
     turn: Notify,
     state: Mutex<State>,
-    due: Due,
 }
 
 struct State {
@@ -85,12 +83,6 @@ pub(crate) enum Look {
     Answered(Answer),
 }
 
-/// When the keeper is to look at a flight: from `early` on, as it passes, and by `late`.
-struct Due {
-    early: AtomicU64,
-    late: AtomicU64,
-}
-
 impl Flights {
     pub(crate) fn new() -> Self {
         let shards = std::iter::repeat_with(Padded::default).take(SHARDS).collect();
@@ -116,42 +108,17 @@ impl Flights {
         let (mut due, mut next) = (Vec::new(), Moment::NEVER);
         for shard in &self.shards {
             for flight in lock(shard).iter() {
-                if flight.due.is_early(now) {
-                    due.extend(flight.attempt());
+                let state = lock(&flight.state);
+                let Phase::Reserved { by: Holder::Here(attempt), .. } = &state.phase else {
+                    continue;
+                };
+                if attempt.due().is_early(now) {
+                    due.push(Arc::clone(attempt));
                 } else {
-                    next = next.min(flight.due.late());
+                    next = next.min(attempt.due().late());
                 }
             }
         }
         (due, next)
-    }
-}
-
-impl Flight {
-    fn attempt(&self) -> Option<Arc<Attempt>> {
-        match &lock(&self.state).phase {
-            Phase::Reserved { by: Holder::Here(attempt), .. } => Some(Arc::clone(attempt)),
-            _ => None,
-        }
-    }
-}
-
-impl Due {
-    const fn never() -> Self {
-        Self { early: AtomicU64::new(u64::MAX), late: AtomicU64::new(u64::MAX) }
-    }
-
-    fn set(&self, early: Moment, late: Moment) {
-        self.early.store(early.as_nanos(), Ordering::Relaxed);
-        // Sequentially consistent with the keeper's agenda: see there.
-        self.late.store(late.as_nanos(), Ordering::SeqCst);
-    }
-
-    fn is_early(&self, now: Moment) -> bool {
-        self.early.load(Ordering::Relaxed) <= now.as_nanos()
-    }
-
-    fn late(&self) -> Moment {
-        Moment::from_nanos(self.late.load(Ordering::SeqCst))
     }
 }

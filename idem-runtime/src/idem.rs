@@ -119,8 +119,12 @@ impl Idem {
     /// Runs a future whose calls use this `Idem`, whatever is installed. Tasks it spawns are not
     /// covered. Dropped, it drops the future.
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        let context = Context { idem: Some(self.clone()), ..context::current() };
-        context::within(context, future)
+        let idem = self.clone();
+        // What surrounds it is that of the task which polls it, not of the one which made it.
+        async move {
+            let context = Context { idem: Some(idem), ..context::current() };
+            context::within(context, future).await
+        }
     }
 
     /// A call of an operation without the attribute.

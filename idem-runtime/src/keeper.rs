@@ -2,30 +2,39 @@
 //! own, so that a body that blocks its executor keeps its key.
 //!
 //! It also retries completions and releases that calls left behind, and enforces deadlines. It
-//! starts with the first reservation and ends with the last handle or with `shutdown`; it holds its
-//! `Idem` weakly, and nobody joins it.
+//! starts with the first reservation and ends with the last handle, once what calls left behind is
+//! done, or with `shutdown`; it holds its `Idem` weakly, and nobody joins it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::futures::Notified;
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::{Notify, SetOnce};
 
+use crate::ask::jittered;
 use crate::attempt::Attempt;
-use crate::backend::{BackendError, DynBackend};
+use crate::backend::DynBackend;
 use crate::idem::Core;
 use crate::protocol::Moment;
 use crate::record::{Owner, Record};
 use crate::record_key::RecordKey;
 use crate::run::stopped_at_deadline;
-use crate::sync::lock;
 
 mod agenda;
+mod backlog;
 mod jobs;
 mod renew;
 
 use agenda::Agenda;
+pub(crate) use backlog::Backlog;
+
+/// The first pause between two tries of the keeper; each later one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long the keeper waits after a tick that panicked.
+const AFTER_A_PANIC: Duration = Duration::from_millis(10);
 
 /// Where the keeper runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,14 +62,10 @@ pub(crate) struct Keeper {
     place: Place,
     started: AtomicBool,
     agenda: Agenda,
-    /// Each holds its `Idem`, so that the keeper does not end before they are done.
-    jobs: Mutex<Vec<(Arc<Core>, Job)>>,
-    /// Jobs that are under way, for `shutdown`.
-    busy: Mutex<usize>,
+    backlog: Backlog,
     wake: Notify,
-    /// Told when a job is done.
-    done: Notify,
-    store: OnceCell<Arc<dyn DynBackend>>,
+    /// Its own connection, once it is there.
+    store: SetOnce<Arc<dyn DynBackend>>,
 }
 
 impl Keeper {
@@ -69,11 +74,9 @@ impl Keeper {
             place,
             started: AtomicBool::new(false),
             agenda: Agenda::new(),
-            jobs: Mutex::new(Vec::new()),
-            busy: Mutex::new(0),
+            backlog: Backlog::new(),
             wake: Notify::new(),
-            done: Notify::new(),
-            store: OnceCell::new(),
+            store: SetOnce::new(),
         }
     }
 
@@ -85,22 +88,20 @@ impl Keeper {
         }
     }
 
-    /// Leaves a job to the keeper.
+    /// Leaves a job to the keeper. After a shutdown nobody does it.
     pub(crate) fn hand(&self, core: &Arc<Core>, job: Job) {
-        *lock(&self.busy) += 1;
-        lock(&self.jobs).push((Arc::clone(core), job));
+        self.backlog.add(core, job);
+        if core.is_shut() {
+            self.backlog.discard();
+            return;
+        }
         self.start(core);
         self.wake.notify_one();
     }
 
-    /// How many jobs are not done.
-    pub(crate) fn jobs_left(&self) -> usize {
-        *lock(&self.busy)
-    }
-
-    /// Resolves when a job is done after this was enabled.
-    pub(crate) fn job_done(&self) -> Notified<'_> {
-        self.done.notified()
+    /// The jobs that are not done.
+    pub(crate) const fn backlog(&self) -> &Backlog {
+        &self.backlog
     }
 
     /// Whether it lives in a time of its own, apart from a paused runtime's.
@@ -120,10 +121,9 @@ impl Keeper {
         let core = Arc::downgrade(core);
         match self.place {
             Place::Thread => {
-                if let Err(error) = spawn_thread(core) {
-                    // The next reservation tries again; until then leases end by themselves.
-                    self.started.store(false, Ordering::Release);
-                    tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
+                let thread = std::thread::Builder::new().name("idem-keeper".to_owned());
+                if let Err(error) = thread.spawn(move || keep_on_a_thread(core)) {
+                    self.not_started(&error);
                 }
             }
             #[cfg(feature = "testing")]
@@ -131,26 +131,43 @@ impl Keeper {
         }
     }
 
-    /// The keeper's own connection, opened on its own runtime.
-    async fn store(&self, core: &Core) -> Result<&Arc<dyn DynBackend>, BackendError> {
-        self.store.get_or_try_init(|| core.store.for_keeper()).await
+    /// The next reservation tries again; until then leases end by themselves.
+    fn not_started(&self, error: &std::io::Error) {
+        tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
+        self.agenda.clear();
+        self.started.store(false, Ordering::Release);
+    }
+
+    /// The keeper's own connection, as soon as it is there. To be awaited with a bound.
+    async fn store(&self) -> &Arc<dyn DynBackend> {
+        self.store.wait().await
     }
 }
 
-fn spawn_thread(core: Weak<Core>) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let thread = std::thread::Builder::new().name("idem-keeper".to_owned());
-    thread.spawn(move || runtime.block_on(keep(core))).map(drop)
+fn keep_on_a_thread(core: Weak<Core>) {
+    // Made here, since a runtime must not be dropped inside another one.
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(keep(core)),
+        Err(error) => {
+            if let Some(core) = core.upgrade() {
+                core.keeper.not_started(&error);
+            }
+        }
+    }
 }
 
 /// The keeper's life: look at what is due, see to jobs, sleep until the next.
 async fn keep(core: Weak<Core>) {
+    tokio::spawn(connect(core.clone()));
     loop {
         let Some(held) = core.upgrade() else { return };
         if held.is_shut() {
+            held.keeper.backlog.discard();
             return;
         }
-        let next = tick(&held);
+        // A panic, of an allocator or a subscriber say, costs one tick and not the thread.
+        let ticked = catch_unwind(AssertUnwindSafe(|| tick(&held)));
+        let next = ticked.unwrap_or_else(|_| held.clock.now().after(AFTER_A_PANIC));
         let (keeper, clock) = (Arc::clone(&held.keeper), held.clock);
         // Not held while it sleeps: the last handle ends it.
         drop(held);
@@ -161,11 +178,32 @@ async fn keep(core: Weak<Core>) {
     }
 }
 
+/// Opens the keeper's own connection, on its own runtime, however long it takes.
+async fn connect(core: Weak<Core>) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(held) = core.upgrade() else { return };
+        match held.store.for_keeper().await {
+            Ok(store) => {
+                // It is set only here.
+                let _ = held.keeper.store.set(store);
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(target: "idem", %error, "the keeper cannot connect to its store yet");
+            }
+        }
+        drop(held);
+        tokio::time::sleep(jittered(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
 /// Starts everything that is due, and says when the next thing is.
 fn tick(core: &Arc<Core>) -> Moment {
     let keeper = &core.keeper;
-    for (core, job) in std::mem::take(&mut *lock(&keeper.jobs)) {
-        jobs::start(core, job);
+    for (core, job) in keeper.backlog.take() {
+        tokio::spawn(jobs::see_to(core, job));
     }
     keeper.agenda.open();
     let now = core.clock.now();

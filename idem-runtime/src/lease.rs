@@ -75,7 +75,8 @@ impl Lease {
     }
 
     /// A token that is cancelled when the lease is at risk (its deadline passed without a confirmed
-    /// renewal) or lost, and when the action is stopped. Never cancelled without protection.
+    /// renewal) or lost, and when the action is stopped or dropped. Never cancelled without
+    /// protection.
     #[must_use]
     pub fn token(&self) -> CancellationToken {
         self.attempt_here().map_or_else(CancellationToken::new, |attempt| attempt.token().clone())
@@ -107,8 +108,11 @@ impl Lease {
 
     /// Runs a future, of a task that the action spawned say, with this as its lease.
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        let context = Context { footing: Some(self.0.clone()), slot: None, ..context::current() };
-        context::within(context, future)
+        let footing = Some(self.0.clone());
+        async move {
+            let context = Context { footing, slot: None, ..context::current() };
+            context::within(context, future).await
+        }
     }
 }
 

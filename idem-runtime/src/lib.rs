@@ -85,9 +85,10 @@ pub mod testing;
 pub mod __private_v1;
 
 pub use backend::{Backend, BackendError};
+pub use bounds::{Detachable, FromRefusal, Returned, Storable, StorableError};
 pub use builder::{BuildError, Builder};
 pub use codec::Codec;
-pub use direct::{DirectCall, OnError, Release, Store, StoreIf};
+pub use direct::{DirectCall, on_error};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, KeyText, Observer, Phase};
 pub use fingerprint::{Fingerprint, FingerprintError};
@@ -97,9 +98,6 @@ pub use key::{InvalidKey, Key, KeyWriter, ToKey};
 pub use lease::{Lease, lease};
 pub use memory::MemoryBackend;
 pub use observe::{Facts, Observed, Outcome, Source, observe};
-#[cfg(feature = "metrics")]
-pub use observer::MetricsObserver;
-pub use observer::TracingObserver;
 pub use operator::{Decided, Decision, Inspection, Status};
 pub use policy::{LEASE_RANGE, LONGEST, OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
 pub use record_key::RecordKey;

@@ -16,13 +16,13 @@ macro_rules! __idem_operation_name {
     }};
 }
 
-/// How long the name of `path` is: every `::` becomes one dot, every other character one byte.
+/// How long the name of `path` is: every `::` becomes one dot.
 #[must_use]
 pub const fn name_len(path: &str) -> usize {
     let path = path.as_bytes();
     let (mut read, mut len) = (0, 0);
     while read < path.len() {
-        read += width(path, read);
+        read += width(path[read]);
         len += 1;
     }
     len
@@ -31,20 +31,24 @@ pub const fn name_len(path: &str) -> usize {
 /// The name of `path`, as long as [`name_len`] says.
 ///
 /// # Panics
-/// While compiling, if the name begins with `idem.`, which is kept for operations of idem's own.
+/// While compiling, if the path has characters that a name has not: writing others in their place
+/// would give two functions one name. And if the name begins with `idem.`, which is kept for
+/// operations of idem's own.
 #[must_use]
 pub const fn name_bytes<const N: usize>(path: &str) -> [u8; N] {
     let path = path.as_bytes();
-    let mut name = [b'_'; N];
+    let mut name = [0; N];
     let (mut read, mut write) = (0, 0);
     while read < path.len() {
         name[write] = match path[read] {
             b':' => b'.',
-            // What `name = "…"` allows, too; other letters (`mod zahlungen_für_später`) are legal in a path.
-            byte @ (b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'/') => byte,
-            _ => b'_',
+            byte @ (b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_') => byte,
+            _ => panic!(
+                "this function's path has characters that an operation's name has not: \
+                 set `name = \"…\"` on it"
+            ),
         };
-        read += width(path, read);
+        read += width(path[read]);
         write += 1;
     }
     assert!(
@@ -66,15 +70,9 @@ pub const fn name_str(name: &[u8]) -> &str {
     }
 }
 
-/// The number of bytes that the character, or the `::`, at `at` takes up.
-const fn width(path: &[u8], at: usize) -> usize {
-    match path[at] {
-        b':' => 2,
-        0x00..=0x7f => 1,
-        0x80..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xff => 4,
-    }
+/// The number of bytes that a character, or the `::` that it begins, takes up.
+const fn width(byte: u8) -> usize {
+    if byte == b':' { 2 } else { 1 }
 }
 
 #[cfg(test)]
@@ -95,8 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn each_foreign_character_becomes_one_underscore() {
-        assert_eq!(named!("shop::für_später::zähle_漢字"), "shop.f_r_sp_ter.z_hle___");
+    #[should_panic(expected = "set `name = ")]
+    fn foreign_characters_are_refused_and_not_replaced() {
+        let _: [u8; 16] = name_bytes("shop::z\u{e4}hle");
     }
 
     #[test]

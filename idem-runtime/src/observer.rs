@@ -11,10 +11,6 @@ use crate::record_key::RecordKey;
 mod metrics;
 mod trace;
 
-#[cfg(feature = "metrics")]
-pub use self::metrics::MetricsObserver;
-pub use trace::TracingObserver;
-
 /// Everybody who hears of this `Idem`'s events.
 pub(crate) struct Observers {
     list: Vec<Box<dyn Observer>>,
@@ -24,8 +20,8 @@ pub(crate) struct Observers {
 impl Observers {
     pub(crate) fn new(mut list: Vec<Box<dyn Observer>>, shown: KeyShown) -> Self {
         #[cfg(feature = "metrics")]
-        list.insert(0, Box::new(MetricsObserver));
-        list.insert(0, Box::new(TracingObserver));
+        list.insert(0, Box::new(metrics::MetricsObserver));
+        list.insert(0, Box::new(trace::TracingObserver));
         Self { list, shown }
     }
 
@@ -36,7 +32,10 @@ impl Observers {
             // under way: that would abort the process.
             let told = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
             if told.is_err() {
-                tracing::error!(target: "idem", event = event.kind.name(), "an observer panicked");
+                // The subscriber itself may be what panics.
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    tracing::error!(target: "idem", event = event.kind.name(), "an observer panicked");
+                }));
             }
         }
     }

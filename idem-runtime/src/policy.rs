@@ -7,22 +7,21 @@ use std::time::Duration;
 
 /// What a call does that finds another one of its key in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnDuplicate {
     /// Waits for two leases from its arrival, so that it also outlasts an owner that died just
     /// before. The default.
     #[default]
     Wait,
-    /// Waits for this long, in milliseconds.
-    WaitFor {
-        /// Milliseconds from the call's arrival.
-        ms: u64,
-    },
+    /// Waits for this long, counted from the call's arrival.
+    WaitFor(Duration),
     /// Fails at once with [`ErrorKind::InProgress`](crate::ErrorKind::InProgress).
     Reject,
 }
 
 /// What becomes of an action whose lease is at risk or lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnLost {
     /// It runs on; if another owner's record stands when it completes, its caller gets
     /// [`ErrorKind::LeaseLost`](crate::ErrorKind::LeaseLost). The default.
@@ -36,6 +35,7 @@ pub enum OnLost {
 
 /// What becomes of the key when the caller's future is dropped while the action runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnDrop {
     /// The effect may be out: the reservation stays until its lease ends. The default.
     #[default]
@@ -48,6 +48,7 @@ pub enum OnDrop {
 
 /// What a call does that finds a reservation whose owner vanished without an outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnCrash {
     /// It runs. The default.
     #[default]
@@ -61,6 +62,7 @@ pub enum OnCrash {
 
 /// What a call does when the store cannot be reached at begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnOutage {
     /// It fails with [`ErrorKind::Backend`](crate::ErrorKind::Backend). The default.
     #[default]
@@ -129,7 +131,7 @@ impl Terms {
         if deadline.is_some_and(|deadline| deadline < lease) {
             return Some(format!("the deadline ({deadline:?}) is at least the lease ({lease:?})"));
         }
-        if on_duplicate == (OnDuplicate::WaitFor { ms: 0 }) {
+        if on_duplicate == (OnDuplicate::WaitFor(Duration::ZERO)) {
             return Some("a wait is longer than zero; to fail at once, use `reject`".to_owned());
         }
         None
@@ -139,7 +141,7 @@ impl Terms {
     pub(crate) fn wait(&self) -> Option<Duration> {
         match self.on_duplicate {
             OnDuplicate::Wait => Some(self.lease * 2),
-            OnDuplicate::WaitFor { ms } => Some(Duration::from_millis(ms)),
+            OnDuplicate::WaitFor(wait) => Some(wait),
             OnDuplicate::Reject => None,
         }
     }

@@ -3,6 +3,7 @@
 pub use std::boxed::Box;
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::{self, Err, Ok};
+pub use std::time::Duration;
 
 pub use crate::__idem_operation_name as operation_name;
 pub use crate::bounds::{Detachable, FromRefusal, Returned, Storable, StorableError};

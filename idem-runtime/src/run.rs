@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll, ready};
 use pin_project_lite::pin_project;
 
 use crate::ask::ask;
-use crate::attempt::{Attempt, Stop};
+use crate::attempt::{Attempt, Starting, Stop};
 use crate::backend::Renewal;
 use crate::begin::{Arrival, Start};
 use crate::context::{Context, Footing, enter};
@@ -58,6 +58,7 @@ pub(crate) fn stopped_at_deadline(attempt: &Arc<Attempt>) {
     if abandon(attempt) {
         attempt.tell(EventKind::DeadlineExceeded);
     }
+    attempt.wake();
 }
 
 /// The error for a body that was stopped. Ends the attempt by `on_drop`, if it has not ended.
@@ -87,7 +88,7 @@ pub(crate) fn poll_action<F: Future>(
     if guard.attempt.may_be_stopped()
         && let Some(stop) = guard.attempt.stop(task.waker())
     {
-        action.set(None);
+        enter(context, || action.set(None));
         return Poll::Ready(Err(stop));
     }
     let Some(running) = action.as_mut().as_pin_mut() else {
@@ -100,7 +101,7 @@ pub(crate) fn poll_action<F: Future>(
         guard.attempt.tell(EventKind::BlockedPoll { held });
     }
     let output = ready!(polled);
-    action.set(None);
+    enter(context, || action.set(None));
     Poll::Ready(Ok(output))
 }
 
@@ -149,8 +150,10 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
     let until = arrival.now().after(core.store_timeout);
     loop {
         let sent = arrival.now();
-        if attempt.try_start(sent) {
-            return Ok(Readied::Started);
+        match attempt.try_start(sent) {
+            Starting::Started => return Ok(Readied::Started),
+            Starting::Forfeited => return begin_anew(arrival, attempt).await,
+            Starting::NotYet => {}
         }
         if sent >= until {
             abandon(&attempt);
@@ -171,11 +174,7 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
         match ask(core.clock, until, send).await {
             Ok(RenewReply::Renewed) => attempt.renewed_before_start(sent, arrival.now()),
             Ok(RenewReply::Gone | RenewReply::Taken | RenewReply::Completed) => {
-                attempt.tell(EventKind::LeaseLost { phase: Phase::Starting });
-                attempt.end();
-                attempt.seat().vacate();
-                drop(attempt);
-                return Box::pin(arrival.begin()).await.map(Readied::Anew);
+                attempt.lost(Phase::Starting);
             }
             Err(error) => {
                 abandon(&attempt);
@@ -183,4 +182,12 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
             }
         }
     }
+}
+
+/// The key was lost before the body ran: this attempt ends, the call begins with a new owner.
+async fn begin_anew(arrival: Arrival, attempt: Arc<Attempt>) -> Result<Readied, Error> {
+    attempt.end();
+    attempt.seat().vacate();
+    drop(attempt);
+    Box::pin(arrival.begin()).await.map(Readied::Anew)
 }

@@ -34,10 +34,15 @@ impl Idem {
     pub async fn shutdown(&self, grace: Duration) -> ShutdownReport {
         let core = self.core();
         core.life.close();
-        let until = Instant::now() + grace;
-        let _ = timeout_at(until, quiet(core)).await;
-        let report =
-            ShutdownReport { running: core.flights.count(), unsettled: core.keeper.jobs_left() };
+        match Instant::now().checked_add(grace) {
+            Some(until) => drop(timeout_at(until, quiet(core)).await),
+            // Longer than the clock goes.
+            None => quiet(core).await,
+        }
+        let report = ShutdownReport {
+            running: core.flights.count(),
+            unsettled: core.keeper.backlog().len(),
+        };
         core.life.shut();
         core.keeper.nudge();
         report
@@ -48,12 +53,12 @@ impl Idem {
 async fn quiet(core: &Core) {
     loop {
         let ended = core.flights.ended();
-        let done = core.keeper.job_done();
+        let done = core.keeper.backlog().one_done();
         let (mut ended, mut done) = (std::pin::pin!(ended), std::pin::pin!(done));
         // Registered before looking, so that nothing that ends after the look is missed.
         ended.as_mut().enable();
         done.as_mut().enable();
-        if core.flights.count() == 0 && core.keeper.jobs_left() == 0 {
+        if core.flights.count() == 0 && core.keeper.backlog().len() == 0 {
             return;
         }
         tokio::select! {

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::EventKind;
 use crate::flight::Seat;
 use crate::policy::OnCrash;
+use crate::protocol::tenure::Tenure;
 use crate::protocol::transition::{ReplaceReply, reservation_life};
 use crate::record::{Owner, Record};
 
@@ -44,7 +45,8 @@ impl Arrival {
         .remembered_for(lapsed.retention());
         let life = reservation_life(self.terms.lease, lapsed.retention());
         let sent = self.now();
-        let until = sent.after(core.store_timeout).min(sent.after(self.terms.lease / 2));
+        let deadline = Tenure::taken(self.terms.lease, self.terms.ttl, sent).deadline();
+        let until = sent.after(core.store_timeout).min(deadline);
         let reply = ask(core.clock, until, || {
             core.store.replace(
                 &self.key,

@@ -114,7 +114,7 @@ fn policies(args: &Args, set: &mut impl FnMut(TokenStream)) {
             OnDuplicate::Wait => quote_spanned!(at=> Wait),
             OnDuplicate::WaitFor(limit) => {
                 let ms = milliseconds(limit);
-                quote_spanned!(at=> WaitFor { ms: #ms })
+                quote_spanned!(at=> WaitFor(__idem::Duration::from_millis(#ms)))
             }
             OnDuplicate::Reject => quote_spanned!(at=> Reject),
         };

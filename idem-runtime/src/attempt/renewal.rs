@@ -70,27 +70,30 @@ impl Attempt {
         if matches!(progress.stage, Stage::Starting | Stage::Over) {
             return Needs { renewal: None, too_long: false, next: Moment::NEVER };
         }
+        let mut stopped = false;
         let at_risk = !progress.told_at_risk && !progress.lost && progress.tenure.at_risk(now);
         if at_risk {
             progress.told_at_risk = true;
             progress.tenure.observe(now);
             if self.terms.on_lost == OnLost::Cancel {
-                self.set_stop(&mut progress, Stop::LeaseLost);
+                stopped |= self.set_stop(&mut progress, Stop::LeaseLost);
             }
         }
         let too_long = now >= progress.action_deadline;
         if too_long {
             progress.action_deadline = Moment::NEVER;
-            self.set_stop(&mut progress, Stop::Deadline);
+            stopped |= self.set_stop(&mut progress, Stop::Deadline);
         }
         let renewal = if too_long { None } else { self.take_renewal(&mut progress, now) };
         let (early, next) = self.next_look(&progress);
-        if !progress.lost {
-            self.seat.due(early, next);
-        }
+        self.due.set(early, next);
         drop(progress);
         if at_risk || too_long {
             self.cancel_token();
+        }
+        // Past its deadline the key is settled first.
+        if stopped && !too_long {
+            self.wake();
         }
         if at_risk {
             self.tell(EventKind::LeaseAtRisk);
@@ -144,6 +147,7 @@ impl Attempt {
             }
             Ok(RenewReply::Gone) => {
                 let may_begin = progress.tenure.gone(now);
+                progress.forfeited |= matches!(progress.stage, Stage::Starting | Stage::Asking);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
                 let runs = progress.stage == Stage::Running && progress.stop.is_none();
                 if runs && may_begin {

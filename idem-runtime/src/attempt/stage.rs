@@ -52,3 +52,14 @@ pub(crate) enum Stop {
     LeaseLost,
     Deadline,
 }
+
+/// Whether a body may be polled for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starting {
+    /// It may, and from now on counts as running.
+    Started,
+    /// The attempt has to be renewed first.
+    NotYet,
+    /// The store said gone or taken before the body ran: this attempt is over.
+    Forfeited,
+}

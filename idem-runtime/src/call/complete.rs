@@ -29,6 +29,9 @@ impl<R, W: Copy> Running<R, W> {
     pub(super) async fn complete_as(mut self, source: Source, outcome: R) -> R {
         let Some(guard) = &mut self.guard else {
             self.report_unprotected();
+            let is_error = matches!(self.table.ending(&outcome, usize::MAX), Ending::Free);
+            let took = self.arrival.now().since(self.arrival.at);
+            self.arrival.tell(EventKind::Executed { stored: false, error: is_error, took });
             return outcome;
         };
         let attempt = Arc::clone(guard.attempt());

@@ -19,8 +19,9 @@ impl<R: Returned, W: Copy> Call<R, W> {
     /// body. `ask` is only polled if it is needed.
     ///
     /// # Errors
-    /// A refusal, in the function's own type; `OutcomeUnknown` where `ask` fails, is stopped or
-    /// panics. The takeover then lapses again, so that the crash is not forgotten.
+    /// A refusal, in the function's own type; `OutcomeUnknown` where `ask` fails or is stopped. The
+    /// takeover then lapses again, so that the crash is not forgotten; likewise if `ask` panics,
+    /// which goes on, and if this is dropped.
     pub async fn begin_reconciling<F, E>(&self, ident: Ident, ask: F) -> Result<Begun<R, W>, R>
     where
         F: Future<Output = Result<Option<R::Ok>, E>>,

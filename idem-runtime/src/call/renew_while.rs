@@ -7,13 +7,18 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
 
 use pin_project_lite::pin_project;
+use tokio::time::{Sleep, sleep};
 
 use super::{Begun, Running};
+use crate::attempt::Starting;
 use crate::backend::Boxed;
+use crate::begin::Arrival;
 use crate::context::{Context, enter};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::event::EventKind;
 use crate::protocol::Moment;
 use crate::run::{Readied, make_ready, poll_action, stopped};
+use crate::value::Table;
 
 pin_project! {
     /// A body under its lease: what `renew_while` gives. Written out, since an `async fn` would keep
@@ -23,14 +28,27 @@ pin_project! {
         running: &'a mut Running<R, W>,
         context: Option<Context>,
         readying: Option<Boxed<'static, Result<Readied, Error>>>,
+        // The deadline of a body that runs without a lease: no keeper watches it.
+        alarm: Option<Pin<Box<Sleep>>>,
         #[pin]
         body: Option<F>,
+    }
+
+    impl<R, W, F> PinnedDrop for RenewWhile<'_, R, W, F> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Some(context) = this.context {
+                // The body's own drops see what its polls saw.
+                let mut body = this.body;
+                enter(context, || body.set(None));
+            }
+        }
     }
 }
 
 impl<'a, R, W, F> RenewWhile<'a, R, W, F> {
     pub(super) fn new(running: &'a mut Running<R, W>, body: F) -> Self {
-        Self { running, context: None, readying: None, body: Some(body) }
+        Self { running, context: None, readying: None, alarm: None, body: Some(body) }
     }
 }
 
@@ -44,7 +62,7 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
     type Output = Result<R, R>;
 
     fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let this = self.project();
         let now = this.running.arrival.now();
         if this.context.is_none() {
             if let Err(answer) = ready!(poll_ready(this.running, this.readying, now, task)) {
@@ -53,18 +71,38 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
             *this.context = Some(this.running.context_of_body());
         }
         let Some(context) = this.context else { unreachable!("set just before") };
-        let Running { guard, table, .. } = &mut **this.running;
+        let Running { arrival, guard, table } = &mut **this.running;
         let Some(guard) = guard else {
-            let Some(body) = this.body.as_mut().as_pin_mut() else {
-                unreachable!("a body is not polled after it has ended")
-            };
-            return enter(context, || body.poll(task)).map(Ok);
+            return unprotected(arrival, table, context, this.body, this.alarm, task);
         };
         match ready!(poll_action(guard, context, this.body, now, task)) {
             Ok(result) => Poll::Ready(Ok(result)),
             Err(stop) => Poll::Ready(Err((table.refuse)(stopped(guard.attempt(), stop)))),
         }
     }
+}
+
+/// Polls a body that runs without a lease; its deadline holds all the same.
+fn unprotected<R, W, F: Future<Output = R>>(
+    arrival: &Arrival,
+    table: &Table<R, W>,
+    context: &Context,
+    mut body: Pin<&mut Option<F>>,
+    alarm: &mut Option<Pin<Box<Sleep>>>,
+    task: &mut TaskContext<'_>,
+) -> Poll<Result<R, R>> {
+    if let Some(deadline) = arrival.terms.deadline {
+        let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(deadline)));
+        if alarm.as_mut().poll(task).is_ready() {
+            enter(context, || body.set(None));
+            arrival.tell(EventKind::DeadlineExceeded);
+            return Poll::Ready(Err((table.refuse)(arrival.error(ErrorKind::DeadlineExceeded))));
+        }
+    }
+    let Some(running) = body.as_mut().as_pin_mut() else {
+        unreachable!("a body is not polled after it has ended")
+    };
+    enter(context, || running.poll(task)).map(Ok)
 }
 
 /// Polls an attempt until its body may be polled. `Err` is the call's answer instead.
@@ -77,7 +115,7 @@ fn poll_ready<R, W: Copy>(
     loop {
         if readying.is_none() {
             let Some(guard) = &running.guard else { return Poll::Ready(Ok(())) };
-            if guard.attempt().try_start(now) {
+            if guard.attempt().try_start(now) == Starting::Started {
                 return Poll::Ready(Ok(()));
             }
             // Rare: to be armed first, or late.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::{Answer, Due, Flight, Holder, Look, Phase, State};
+use super::{Answer, Flight, Holder, Look, Phase, State};
 use crate::fingerprint::Fingerprint;
 use crate::idem::Core;
 use crate::protocol::Moment;
@@ -39,7 +39,6 @@ pub(crate) fn join(core: &Arc<Core>, key: &RecordKey) -> Joined {
         key: key.clone(),
         turn: Notify::new(),
         state: Mutex::new(State { members: 1, phase: Phase::Asking }),
-        due: Due::never(),
     });
     shard.insert_unique(key.local_hash(), Arc::clone(&flight), |flight| flight.key.local_hash());
     Joined::Seat(Seat { core: Arc::clone(core), flight, left: AtomicBool::new(false) })
@@ -138,11 +137,6 @@ impl Seat {
         lock(&self.flight.state).phase = Phase::Asking;
     }
 
-    /// Sets when the keeper is to look at the attempt that holds this seat.
-    pub(crate) fn due(&self, early: Moment, late: Moment) {
-        self.flight.due.set(early, late);
-    }
-
     /// Gives everybody on the flight this answer and ends the flight.
     pub(crate) fn answer(&self, answer: Answer) {
         leave(&self.core, &self.flight, Some((&self.left, Some(answer))));
@@ -162,10 +156,10 @@ impl Drop for Seat {
 
 /// Ends one membership: a place's, or a seat's with or without an answer (once).
 fn leave(core: &Core, flight: &Arc<Flight>, seat: Option<(&AtomicBool, Option<Answer>)>) {
-    let mut shard = core.flights.shard(&flight.key);
-    if seat.as_ref().is_some_and(|(left, _)| left.swap(true, Ordering::Relaxed)) {
+    if seat.as_ref().is_some_and(|(left, _)| left.swap(true, Ordering::AcqRel)) {
         return;
     }
+    let mut shard = core.flights.shard(&flight.key);
     let mut state = lock(&flight.state);
     state.members -= 1;
     let answered = matches!(state.phase, Phase::Answered(_));
@@ -177,24 +171,22 @@ fn leave(core: &Core, flight: &Arc<Flight>, seat: Option<(&AtomicBool, Option<An
         entry.remove();
     }
     let others = state.members > 0;
-    let mut old = None;
-    if let Some((_, answer)) = seat {
-        let is_answer = answer.is_some();
-        old = Some(std::mem::replace(
-            &mut state.phase,
-            answer.map_or(Phase::Vacant, Phase::Answered),
-        ));
-        flight.due.set(Moment::NEVER, Moment::NEVER);
-        if others && is_answer {
+    let is_answer = matches!(seat, Some((_, Some(_))));
+    let given_up = seat.map(|(_, answer)| {
+        std::mem::replace(&mut state.phase, answer.map_or(Phase::Vacant, Phase::Answered))
+    });
+    drop(state);
+    drop(shard);
+    // Outside the locks: a waker may run anything, and the attempt in the old phase may be dropped
+    // with it.
+    if given_up.is_some() && others {
+        if is_answer {
             flight.turn.notify_waiters();
-        } else if others {
+        } else {
             flight.turn.notify_one();
         }
     }
-    drop(state);
-    drop(shard);
-    // Outside the locks: the attempt in the old phase may be dropped with it.
-    drop(old);
+    drop(given_up);
     if ends && core.is_closing() {
         core.flights.ended.notify_waiters();
     }

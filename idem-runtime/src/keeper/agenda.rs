@@ -31,6 +31,12 @@ impl Agenda {
         earlier && !self.open.load(Ordering::SeqCst)
     }
 
+    /// Nobody will look: the next moment written in is news.
+    pub(super) fn clear(&self) {
+        self.open.store(false, Ordering::SeqCst);
+        self.next.store(u64::MAX, Ordering::SeqCst);
+    }
+
     /// The walk begins.
     pub(super) fn open(&self) {
         self.open.store(true, Ordering::SeqCst);

@@ -1,37 +1,42 @@
 //! What calls left behind: releases and completions, tried until they are answered or pointless.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ask::{ask, jittered};
+use super::{FIRST_PAUSE, Job, LONGEST_PAUSE};
+use crate::ask::{ask, bounded, jittered, no_answer};
 use crate::attempt::Attempt;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, DynBackend};
 use crate::event::EventKind;
 use crate::idem::Core;
-use crate::keeper::Job;
 use crate::protocol::Moment;
 use crate::record::{Owner, Record};
 use crate::record_key::RecordKey;
 use crate::settle::{Settled, free, longest_life, settled, store_outcome};
-use crate::sync::lock;
 
-/// The first pause between two tries; each later one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// Starts a job as a task of the keeper's runtime.
-pub(super) fn start(core: Arc<Core>, job: Job) {
-    tokio::spawn(async move {
-        let _done = Done(Arc::clone(&core));
-        match job {
-            Job::Release(attempt) => release(&core, &Ends(attempt).0).await,
-            Job::Forget { key, owner, lease } => forget(&core, &key, owner, lease).await,
-            Job::Complete(attempt, outcome) => {
-                complete(&core, &Ends(attempt).0, outcome).await;
-            }
+/// Does one job, in its turn: as long as the store does not answer it keeps its place, and others
+/// wait, so that many jobs cost a store that is away no more than a few.
+pub(super) async fn see_to(core: Arc<Core>, job: Job) {
+    let _done = Done(Arc::clone(&core));
+    let since = core.clock.now();
+    let turn = core.keeper.backlog().limit(&job).acquire();
+    match job {
+        Job::Release(attempt) => {
+            let attempt = Ends(attempt);
+            let _turn = turn.await;
+            release(&core, &attempt.0, since).await;
         }
-    });
+        Job::Forget { key, owner, lease } => {
+            let _turn = turn.await;
+            forget(&core, &key, owner, since.after(lease)).await;
+        }
+        Job::Complete(attempt, outcome) => {
+            let attempt = Ends(attempt);
+            let _turn = turn.await;
+            complete(&core, &attempt.0, outcome).await;
+        }
+    }
 }
 
 /// Counts the job as done, also when its task is dropped.
@@ -39,15 +44,13 @@ struct Done(Arc<Core>);
 
 impl Drop for Done {
     fn drop(&mut self) {
-        let keeper = &self.0.keeper;
-        *lock(&keeper.busy) -= 1;
-        keeper.done.notify_waiters();
+        self.0.keeper.backlog().done();
     }
 }
 
 /// Ends the attempt with its job, also when the job's task is dropped or panics: no lease is renewed
 /// that nobody will end.
-struct Ends(Arc<Attempt>);
+pub(super) struct Ends(pub(super) Arc<Attempt>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
@@ -56,33 +59,29 @@ impl Drop for Ends {
     }
 }
 
-async fn release(core: &Core, attempt: &Arc<Attempt>) {
-    let gives_up = core.clock.now().after(longest_life(attempt));
+async fn release(core: &Core, attempt: &Arc<Attempt>, since: Moment) {
+    let gives_up = since.after(longest_life(attempt));
     let mut pause = FIRST_PAUSE;
     loop {
-        let result = match core.keeper.store(core).await {
-            Ok(store) => free(&**store, attempt, core.clock.now()).await,
-            Err(error) => Err(error),
-        };
-        let Err(error) = result else { return };
+        let now = core.clock.now();
+        let freed = with_store(core, |store| async move { free(&*store, attempt, now).await });
+        let Err(error) = freed.await else { return };
         if !wait_for_next(core, &mut pause, gives_up).await {
             attempt.tell(EventKind::ReleaseFailed { error: &error });
-            attempt.seat().vacate();
             return;
         }
     }
 }
 
-async fn forget(core: &Core, key: &RecordKey, owner: Owner, lease: Duration) {
-    let gives_up = core.clock.now().after(lease);
+async fn forget(core: &Core, key: &RecordKey, owner: Owner, gives_up: Moment) {
     let mut pause = FIRST_PAUSE;
-    loop {
+    // What was reserved has lapsed by then.
+    while core.clock.now() < gives_up {
         let until = core.clock.now().after(core.store_timeout);
-        let result = match core.keeper.store(core).await {
-            Ok(store) => ask(core.clock, until, || store.release(key, owner)).await,
-            Err(error) => Err(error),
-        };
-        let Err(error) = result else { return };
+        let released = with_store(core, |store| async move {
+            ask(core.clock, until, || store.release(key, owner)).await
+        });
+        let Err(error) = released.await else { return };
         if !wait_for_next(core, &mut pause, gives_up).await {
             core.observers.tell(key, EventKind::ReleaseFailed { error: &error });
             return;
@@ -95,17 +94,34 @@ async fn forget(core: &Core, key: &RecordKey, owner: Owner, lease: Duration) {
 async fn complete(core: &Core, attempt: &Arc<Attempt>, outcome: Record) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let result: Result<_, BackendError> = match core.keeper.store(core).await {
-            Ok(store) => store_outcome(&**store, attempt, &outcome, core.clock.now()).await,
-            Err(error) => Err(error),
-        };
+        let (now, record) = (core.clock.now(), &outcome);
+        let stored =
+            with_store(
+                core,
+                |store| async move { store_outcome(&*store, attempt, record, now).await },
+            );
+        let stored = stored.await;
         let open = attempt.with_tenure(|tenure| tenure.window_is_open(core.clock.now()));
-        match result {
+        match stored {
             Ok(how) => return settled(attempt, outcome, how, true),
             Err(_) if !open => return settled(attempt, outcome, Settled::TooLate, true),
             Err(_) => wait_for_next(core, &mut pause, Moment::NEVER).await,
         };
     }
+}
+
+/// Does something with the keeper's own connection, if that is there within a store's time.
+async fn with_store<T, F>(
+    core: &Core,
+    act: impl FnOnce(Arc<dyn DynBackend>) -> F,
+) -> Result<T, BackendError>
+where
+    F: Future<Output = Result<T, BackendError>>,
+{
+    let until = core.clock.now().after(core.store_timeout);
+    let connected = Box::pin(core.keeper.store());
+    let store = bounded(core.clock, until, connected).await.ok_or_else(no_answer)?;
+    act(Arc::clone(store)).await
 }
 
 /// Waits before the next try; `false` if there is no point in one.

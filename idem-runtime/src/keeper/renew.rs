@@ -91,10 +91,7 @@ async fn watch_deadline(deadline: Instant, attempt: Weak<Attempt>) {
 }
 
 async fn answers(core: &Core, renewals: &[Renewal]) -> Vec<Result<RenewReply, BackendError>> {
-    match core.keeper.store(core).await {
-        Ok(store) => store.renew(renewals).await,
-        Err(error) => renewals.iter().map(|_| Err(error.clone())).collect(),
-    }
+    core.keeper.store().await.renew(renewals).await
 }
 
 /// The store has no record of a lease whose action runs: begins again with the same owner, until
@@ -105,13 +102,14 @@ async fn reserve_again(core: Arc<Core>, attempt: Arc<Attempt>) {
     let _answered = ReservesAgain(&attempt);
     loop {
         let now = core.clock.now();
-        if !attempt.with_tenure(|tenure| tenure.window_is_open(now)) {
+        // Only as long as the action runs, and may still be told of it.
+        if !attempt.runs_on() || !attempt.with_tenure(|tenure| tenure.window_is_open(now)) {
             return;
         }
         let bound = attempt.with_tenure(|tenure| tenure.attempt_bound());
         let until = now.after(bound);
         let begin = async {
-            let store = core.keeper.store(&core).await?;
+            let store = core.keeper.store().await;
             store.begin(attempt.key(), &reservation, attempt.terms().lease).await
         };
         match timeout_at(core.clock.instant(until), begin).await {

@@ -76,9 +76,10 @@ impl Shards {
                     standing: &slot.standing,
                     left: slot.ends.since(now),
                 }));
-                if apply(found, change, now) {
-                    shard.wake(key);
-                }
+                let changed = apply(found, change, now);
+                let watch = if changed { shard.watch_of(key) } else { None };
+                drop(shard);
+                wake(watch);
                 return Ok(reply);
             }
             found.remove();
@@ -92,6 +93,9 @@ impl Shards {
                 ends: now.after(life),
             };
             shard.insert(slot);
+            let watch = shard.watch_of(key);
+            drop(shard);
+            wake(watch);
         }
         Ok(reply)
     }
@@ -130,6 +134,9 @@ impl Shards {
             found.remove();
         }
         shard.insert(Slot { key: key.clone(), standing, ends });
+        let watch = shard.watch_of(key);
+        drop(shard);
+        wake(watch);
     }
 
     fn shard(&self, key: &RecordKey) -> &Mutex<Shard> {
@@ -162,18 +169,20 @@ impl Shard {
     }
 
     fn insert(&mut self, slot: Slot) {
-        self.wake(&slot.key);
         self.earliest_end = self.earliest_end.min(slot.ends);
         let hash = slot.key.local_hash();
         self.slots.insert_unique(hash, slot, |slot| slot.key.local_hash());
     }
 
-    fn wake(&self, key: &RecordKey) {
-        if !self.watches.is_empty()
-            && let Some(sender) = self.watches.get(key)
-        {
-            sender.send_replace(());
-        }
+    fn watch_of(&self, key: &RecordKey) -> Option<watch::Sender<()>> {
+        if self.watches.is_empty() { None } else { self.watches.get(key).cloned() }
+    }
+}
+
+/// Wakes who watches, outside of the shard's lock: a waker may run anything.
+fn wake(watch: Option<watch::Sender<()>>) {
+    if let Some(watch) = watch {
+        watch.send_replace(());
     }
 }
 

@@ -4,19 +4,9 @@ use metrics::{counter, histogram};
 
 use crate::event::{Event, EventKind, Observer};
 
-/// Counts every event. Part of every `Idem` under the `metrics` feature.
-///
-/// | name | kind | unit | labels |
-/// | --- | --- | --- | --- |
-/// | `idem_events_total` | counter | events | `operation`, `event` (see [`EventKind::name`]) |
-/// | `idem_executed_seconds` | histogram | seconds | `operation` |
-/// | `idem_waited_seconds` | histogram | seconds | `operation` |
-/// | `idem_renewal_lateness_seconds` | histogram | seconds | none |
-/// | `idem_blocked_poll_seconds` | histogram | seconds | `operation` |
-///
-/// No label is a key.
+/// Counts every event; the names stand at [`Observer`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MetricsObserver;
+pub(super) struct MetricsObserver;
 
 impl Observer for MetricsObserver {
     fn observe(&self, event: &Event<'_>) {

@@ -10,7 +10,7 @@ use crate::event::{Event, EventKind, Observer};
 /// What an operator has to look into is a warning (an error where an outcome may be in doubt);
 /// ordinary life is at debug and trace level. Part of every `Idem`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TracingObserver;
+pub(super) struct TracingObserver;
 
 macro_rules! emit {
     ($level:ident, $event:expr, $text:literal $(, $($field:tt)+)?) => {

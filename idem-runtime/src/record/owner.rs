@@ -11,7 +11,9 @@ impl Owner {
     /// An owner that no other attempt has.
     ///
     /// Each thread draws 128 random bits from the system once and counts on from there: as unique
-    /// as fresh randomness, at a fiftieth of its price on the path of every call.
+    /// as fresh randomness, at a fiftieth of its price on the path of every call. A process image
+    /// that is copied while it runs, and resumed twice, repeats owners: start the process anew in
+    /// each copy.
     ///
     /// # Panics
     /// If the operating system has no randomness to give, since an owner that could be guessed or

@@ -26,7 +26,7 @@ async fn settings_out_of_range_are_refused() {
         (call().deadline(LEASE / 2), "at least the lease"),
         (call().retention(Duration::ZERO), "more than zero"),
         (call().ttl(Duration::from_secs(3651 * 24 * 3600)), "3650 days"),
-        (call().on_duplicate(OnDuplicate::WaitFor { ms: 0 }), "reject"),
+        (call().on_duplicate(OnDuplicate::WaitFor(Duration::from_millis(0))), "reject"),
         (call().on_drop(OnDrop::Detach), "run_detached"),
         (call().on_crash(OnCrash::Reconcile), "run_reconciling"),
         (process.idem.call("idem.run").key("k"), "kept for idem"),
@@ -96,8 +96,11 @@ async fn a_record_that_cannot_be_read_is_in_progress() {
         let decided = process.idem.decide("op", "k", idem_runtime::Decision::run_again()).await;
         assert_eq!(decided.unwrap(), idem_runtime::Decided::InProgress);
         // When it is gone the key is free.
-        let call =
-            process.idem.call("op").key("k").on_duplicate(OnDuplicate::WaitFor { ms: 9_000 });
+        let call = process
+            .idem
+            .call("op")
+            .key("k")
+            .on_duplicate(OnDuplicate::WaitFor(Duration::from_millis(9_000)));
         assert_eq!(run(call).await.unwrap(), 1);
     }
 }

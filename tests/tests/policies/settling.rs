@@ -32,7 +32,11 @@ async fn a_completion_is_deferred() {
         assert_eq!(refused.kind(), ErrorKind::InProgress);
     }
     // One that waits gets the outcome when it is stored, longer than a lease later.
-    let call = b.idem.call("op").key("k").on_duplicate(OnDuplicate::WaitFor { ms: 60_000 });
+    let call = b
+        .idem
+        .call("op")
+        .key("k")
+        .on_duplicate(OnDuplicate::WaitFor(Duration::from_millis(60_000)));
     let waited = call.run(|_| async { Ok::<_, Error>(2_u64) }).await.unwrap();
     assert_eq!((waited.value, waited.source), (1, Source::Waited));
     assert_eq!(a.events.count("deferred_stored"), 1);
@@ -149,18 +153,20 @@ async fn a_keeper_that_never_connects_gives_up_in_time() {
     assert!(process.idem.shutdown(LEASE).await.is_clean(), "and nothing is left");
 }
 
-/// A keeper that connects late renews what it finds.
+/// A keeper whose connection takes longer than a renewal may, and fails at first, connects all the
+/// same, and renews what it finds.
 #[tokio::test(start_paused = true)]
 async fn a_keeper_that_connects_late_renews() {
     let process = World::new().process();
     process.faults.fail_before(Operation::ForKeeper, 1);
+    process.faults.delay(Operation::ForKeeper, LEASE / 5, 1);
     let outcome = process.idem.call("op").key("k").run(|_| async {
         sleep(LEASE * 3).await;
         Ok::<_, Error>(1_u64)
     });
     let outcome = outcome.await.unwrap();
-    assert!(outcome.stored && !outcome.lapsed, "one miss is absorbed");
-    assert!(process.events.has("renewal_failed") && process.events.has("renewed"));
+    assert!(outcome.stored && !outcome.lapsed, "two misses are absorbed");
+    assert!(process.events.has("renewed"));
 }
 
 /// A release that is not answered is tried again until it is.

@@ -163,7 +163,11 @@ fn hung_action_that_blocks_its_thread() {
     });
     runtime().block_on(async {
         eventually("the first has the key", || blocked.faults.sent(Operation::Begin) == 1).await;
-        let call = other.idem.call("op").key("k").on_duplicate(OnDuplicate::WaitFor { ms: 10_000 });
+        let call = other
+            .idem
+            .call("op")
+            .key("k")
+            .on_duplicate(OnDuplicate::WaitFor(Duration::from_millis(10_000)));
         assert_eq!(call.run(|_| async { Ok::<_, Error>(2_u64) }).await.unwrap().value, 2);
         done.send(()).unwrap();
     });

@@ -1,8 +1,9 @@
 //! What is stored, replayed, and refused.
 
 use idem_runtime::codec::{Bincode, Json};
+use idem_runtime::on_error::StoreIf;
 use idem_runtime::testing::Operation;
-use idem_runtime::{Codec, Error, ErrorKind, Idem, OnDuplicate, Outcome, Source, StoreIf};
+use idem_runtime::{Codec, Error, ErrorKind, Idem, OnDuplicate, Outcome, Source};
 use idem_tests::World;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

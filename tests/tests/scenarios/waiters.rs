@@ -25,7 +25,10 @@ async fn waiter_takes_over() {
     eventually("A has the key", || a.faults.sent(Operation::Begin) == 1).await;
     let idem = b.idem.clone();
     let waiting = tokio::spawn(async move {
-        let call = idem.call("op").key("k").on_duplicate(OnDuplicate::WaitFor { ms: 60_000 });
+        let call = idem
+            .call("op")
+            .key("k")
+            .on_duplicate(OnDuplicate::WaitFor(Duration::from_millis(60_000)));
         call.run(|_| async { Ok::<_, Error>(2_u64) }).await
     });
     // A lives for a while, and is renewed; then its process is gone.
@@ -131,7 +134,7 @@ async fn a_wait_ends() {
     for process in [&a, &b] {
         for (wait, bound) in [
             (OnDuplicate::Wait, LEASE * 2),
-            (OnDuplicate::WaitFor { ms: 3_500 }, Duration::from_millis(3_500)),
+            (OnDuplicate::WaitFor(Duration::from_millis(3_500)), Duration::from_millis(3_500)),
             (OnDuplicate::Reject, Duration::ZERO),
         ] {
             let start = Instant::now();

@@ -1,0 +1,31 @@
+//! When the keeper is to look at an attempt.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::protocol::Moment;
+
+/// When the keeper is to look at an attempt: from `early` on, as it passes, and by `late`.
+pub(crate) struct Due {
+    early: AtomicU64,
+    late: AtomicU64,
+}
+
+impl Due {
+    pub(super) const fn never() -> Self {
+        Self { early: AtomicU64::new(u64::MAX), late: AtomicU64::new(u64::MAX) }
+    }
+
+    pub(super) fn set(&self, early: Moment, late: Moment) {
+        self.early.store(early.as_nanos(), Ordering::Relaxed);
+        // Sequentially consistent with the keeper's agenda: see there.
+        self.late.store(late.as_nanos(), Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_early(&self, now: Moment) -> bool {
+        self.early.load(Ordering::Relaxed) <= now.as_nanos()
+    }
+
+    pub(crate) fn late(&self) -> Moment {
+        Moment::from_nanos(self.late.load(Ordering::SeqCst))
+    }
+}

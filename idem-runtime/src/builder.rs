@@ -164,7 +164,7 @@ impl Builder {
             warn_once_of_one_process();
         }
         Ok(Idem::new(Core {
-            prefix: self.prefix.into(),
+            prefix: (!self.prefix.is_empty()).then(|| self.prefix.into()),
             defaults: self.terms,
             max_result: self.max_result.unwrap_or(1 << 20),
             store_timeout: self.store_timeout.unwrap_or(Duration::from_secs(2)),

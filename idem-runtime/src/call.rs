@@ -4,27 +4,22 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
 
-use crate::attempt::Attempt;
-use crate::begin::{Arrival, Start};
 use crate::bounds::{FromRefusal, Returned, Storable, StorableError};
 use crate::codec::Codec;
-use crate::context::{Context, Footing};
-use crate::error::Error;
-use crate::event::EventKind;
 use crate::ident::Ident;
-use crate::observe::{Facts, Source, at_ms};
+use crate::observe::Source;
 use crate::policy::{OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
-use crate::record::Record;
-use crate::run::Guard;
 use crate::settings::Overrides;
 use crate::value::{Freed, Table, Which};
 
-mod complete;
+mod action;
 mod detach;
 mod reconcile;
 mod renew_while;
+mod settle;
+
+use action::{Action, Answer};
 
 pub use renew_while::RenewWhile;
 
@@ -132,15 +127,13 @@ pub enum Begun<R, W = Freed> {
 
 /// An action that may run. Dropping it ends its attempt.
 pub struct Running<R, W = Freed> {
-    arrival: Arrival,
+    action: Action,
     table: Table<R, W>,
-    /// `None`: without protection.
-    guard: Option<Guard>,
 }
 
 impl<R, W> fmt::Debug for Running<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("key", &self.arrival.key).finish_non_exhaustive()
+        f.debug_struct("Running").field("key", self.action.key()).finish_non_exhaustive()
     }
 }
 
@@ -150,63 +143,36 @@ impl<R, W: Copy> Call<R, W> {
     /// # Errors
     /// A refusal, in the function's own type.
     pub async fn begin(&self, ident: Ident) -> Result<Begun<R, W>, R> {
-        let arrival = match Arrival::of(self, ident) {
-            Ok(arrival) => arrival,
-            Err(error) => return Err((self.table.refuse)(error)),
-        };
-        match arrival.begin().await {
-            Ok(start) => self.table.go_on(arrival, start),
-            Err(error) => Err((self.table.refuse)(error)),
-        }
+        let begun = Action::begin(&self.name, &self.overrides, ident).await;
+        self.table.begun(begun)
     }
 }
 
+// What depends on the type of the result is thin: everything else is compiled once, in `Action`.
 impl<R, W: Copy> Table<R, W> {
-    fn go_on(self, arrival: Arrival, start: Start) -> Result<Begun<R, W>, R> {
-        match start {
-            Start::Replay { outcome, source } => match self.replay(&arrival, &outcome, source) {
-                Ok(result) => Ok(Begun::Replay(result)),
-                Err(error) => Err((self.refuse)(error)),
-            },
-            Start::Run(attempt) => Ok(Begun::Run(Running::held(arrival, self, attempt))),
-            Start::Unprotected => Ok(Begun::Run(Running { arrival, table: self, guard: None })),
-            // Only where there is nothing to ask, or to ask again: the takeover lapses, and the next
-            // call of the function asks.
-            Start::Reconcile(attempt) => {
-                drop(Guard::new(attempt));
-                Err((self.refuse)(arrival.outcome_unknown(None)))
-            }
+    fn begun(self, begun: Result<Action, Answer>) -> Result<Begun<R, W>, R> {
+        match begun {
+            Ok(action) => Ok(Begun::Run(Running { action, table: self })),
+            Err(answer) => self.answer(answer).map(Begun::Replay),
         }
     }
 
-    fn replay(&self, arrival: &Arrival, outcome: &Record, source: Source) -> Result<R, Error> {
-        match self.read(outcome) {
-            Ok(result) => {
-                let waited = arrival.now().since(arrival.at);
-                arrival.tell(match source {
-                    Source::Waited => EventKind::WaitedThenReplayed { waited },
-                    _ => EventKind::Replayed,
-                });
-                arrival.report(Facts {
-                    source,
-                    attempt: outcome.attempt,
-                    first_at: at_ms(outcome.first_reserved_at_ms),
-                    stored: true,
-                    lapsed: false,
-                    protected: true,
-                });
-                Ok(result)
-            }
-            Err(unusable) => Err(arrival.error(unusable.kind).detail(unusable.why)),
+    /// An answer in the function's own type; `Err` is a refusal.
+    fn answer(&self, answer: Answer) -> Result<R, R> {
+        match answer {
+            Answer::Refuse(error) => Err((self.refuse)(error)),
+            Answer::Replay(replay) => match self.read(replay.outcome()) {
+                Ok(result) => {
+                    replay.is_read();
+                    Ok(result)
+                }
+                Err(unusable) => Err((self.refuse)(replay.is_not_read(unusable))),
+            },
         }
     }
 }
 
 impl<R, W: Copy> Running<R, W> {
-    fn held(arrival: Arrival, table: Table<R, W>, attempt: Arc<Attempt>) -> Self {
-        Self { arrival, table, guard: Some(Guard::new(attempt)) }
-    }
-
     /// Runs the body under its lease.
     ///
     /// The body is first polled once the lease is ready for it. `Err` is the call's answer where the
@@ -216,17 +182,24 @@ impl<R, W: Copy> Running<R, W> {
         RenewWhile::new(self, body)
     }
 
-    fn refuse(&self, error: Error) -> R {
-        (self.table.refuse)(error)
+    /// Settles the key by the body's result and gives that to the caller.
+    ///
+    /// If the store does not answer within the store's time, the caller has its value all the same
+    /// and the keeper goes on. Dropped, the keeper goes on as well: an outcome once reached is
+    /// always stored.
+    pub async fn complete(self, outcome: R) -> R {
+        self.complete_as(Source::Fresh, outcome).await
     }
-}
 
-impl<R, W> Running<R, W> {
-    fn context_of_body(&self) -> Context {
-        let footing = match &self.guard {
-            Some(guard) => Footing::Held(Arc::clone(guard.attempt())),
-            None => Footing::Unprotected(Arc::clone(&self.arrival.core), self.arrival.key.clone()),
-        };
-        self.arrival.context.of_body(footing)
+    async fn complete_as(mut self, source: Source, outcome: R) -> R {
+        // The user's code may panic while it is serialised: that ends the attempt as a panic.
+        self.action.in_users_code(true);
+        let ending = self.table.ending(&outcome, self.action.max_result());
+        self.action.in_users_code(false);
+        let Table { codec, version, .. } = self.table;
+        match self.action.settle(source, ending, (codec, version)).await {
+            Ok(()) => outcome,
+            Err(lost) => (self.table.refuse)(lost),
+        }
     }
 }

@@ -1,15 +1,21 @@
 //! What surrounds a call in its task: the `Idem` in scope, the lease of the body around it, and who
 //! observes.
 
+use std::cell::RefCell;
 use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use pin_project_lite::pin_project;
 
 use crate::attempt::Attempt;
 use crate::idem::{Core, Idem};
 use crate::observe::Slot;
 use crate::record_key::RecordKey;
 
-tokio::task_local!(static CONTEXT: Context);
+thread_local!(static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) });
 
 #[derive(Clone, Default)]
 pub(crate) struct Context {
@@ -54,17 +60,63 @@ impl Context {
 
 /// The context of the current task; empty outside of any.
 pub(crate) fn current() -> Context {
-    CONTEXT.try_with(Clone::clone).unwrap_or_default()
+    CURRENT.try_with(|current| current.borrow().clone()).ok().flatten().unwrap_or_default()
+}
+
+/// A context is current until this is dropped, also by a panic.
+pub(crate) struct Entered {
+    outer: Option<Context>,
+    /// It belongs to the thread that made it.
+    _not_send: PhantomData<*const ()>,
+}
+
+/// Makes a context current: for a poll, or a drop, of what lives in it.
+pub(crate) fn enter(context: &Context) -> Entered {
+    let context = Some(context.clone());
+    // Outside of the thread's life there is no context to be had.
+    let outer = CURRENT.try_with(|current| current.replace(context)).ok().flatten();
+    Entered { outer, _not_send: PhantomData }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let inner = CURRENT.try_with(|current| current.replace(self.outer.take()));
+        // Not while it is borrowed: what a context holds may be dropped with it.
+        drop(inner);
+    }
 }
 
 /// Runs `future` in `context`, its drop as well.
 pub(crate) fn within<F: Future>(context: Context, future: F) -> Within<F> {
-    CONTEXT.scope(context, future)
+    Within { context, future: Some(future) }
 }
 
-/// Runs a poll of a body inside its context.
-pub(crate) fn enter<T>(context: &Context, poll: impl FnOnce() -> T) -> T {
-    CONTEXT.sync_scope(context.clone(), poll)
+pin_project! {
+    /// A future in its context.
+    pub(crate) struct Within<F> {
+        context: Context,
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Within<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            let _entered = enter(this.context);
+            this.future.set(None);
+        }
+    }
 }
 
-pub(crate) type Within<F> = tokio::task::futures::TaskLocalFuture<Context, F>;
+impl<F: Future> Future for Within<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = enter(this.context);
+        match this.future.as_pin_mut() {
+            Some(future) => future.poll(task),
+            None => unreachable!("it is dropped only with this"),
+        }
+    }
+}

@@ -27,8 +27,12 @@ static INSTALLED: OnceLock<Idem> = OnceLock::new();
 #[derive(Clone)]
 pub struct Idem(Arc<Core>);
 
+/// Aligned so that the count of its handles, which every call changes, does not share a cache line
+/// with what every call reads.
+#[repr(align(128))]
 pub(crate) struct Core {
-    pub(crate) prefix: Arc<str>,
+    /// `None`: empty.
+    pub(crate) prefix: Option<Arc<str>>,
     pub(crate) defaults: Terms,
     pub(crate) max_result: usize,
     /// How long a call goes on asking a store that does not answer.

@@ -210,7 +210,7 @@ impl Idem {
             .map_err(|why| Error::new(ErrorKind::InvalidSetting, operation).detail(why))?;
         let key = Key::of(key)
             .map_err(|why| Error::new(ErrorKind::InvalidKey, operation).detail(why.to_string()))?;
-        Ok(RecordKey::new(self.core().prefix.clone(), operation.to_owned().into(), key))
+        Ok(RecordKey::under(self.core().prefix.clone(), operation.to_owned().into(), key))
     }
 
     async fn peek(&self, key: &RecordKey) -> Result<Option<Found>, Error> {

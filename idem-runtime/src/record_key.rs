@@ -15,7 +15,8 @@ pub struct RecordKey(Arc<Parts>);
 
 struct Parts {
     hash: u64,
-    prefix: Arc<str>,
+    /// `None`: empty, which need not be counted.
+    prefix: Option<Arc<str>>,
     operation: Cow<'static, str>,
     key: Key,
 }
@@ -24,6 +25,11 @@ impl RecordKey {
     /// The record of `key` under `operation`, for services that share a store under `prefix`.
     #[must_use]
     pub fn new(prefix: Arc<str>, operation: Cow<'static, str>, key: Key) -> Self {
+        Self::under((!prefix.is_empty()).then_some(prefix), operation, key)
+    }
+
+    /// The same, with `None` for an empty prefix.
+    pub(crate) fn under(prefix: Option<Arc<str>>, operation: Cow<'static, str>, key: Key) -> Self {
         // Random per process: nobody who chooses keys can choose where they meet.
         static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let mut hasher = HASHER.build_hasher();
@@ -36,7 +42,7 @@ impl RecordKey {
     /// What services that share a store are told apart by; may be empty.
     #[must_use]
     pub fn prefix(&self) -> &str {
-        &self.0.prefix
+        self.0.prefix.as_deref().unwrap_or_default()
     }
 
     /// The operation's name.

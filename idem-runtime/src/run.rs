@@ -1,20 +1,13 @@
 //! Running an action under its lease: made ready, polled, stopped when it has to be.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, ready};
-
-use pin_project_lite::pin_project;
 
 use crate::ask::ask;
 use crate::attempt::{Attempt, Starting, Stop};
 use crate::backend::Renewal;
 use crate::begin::{Arrival, Start};
-use crate::context::{Context, Footing, enter};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Phase};
-use crate::protocol::Moment;
 use crate::protocol::transition::RenewReply;
 use crate::settle::abandon;
 
@@ -34,12 +27,9 @@ impl Guard {
         &self.attempt
     }
 
-    /// Runs code of the user's that may panic.
-    pub(crate) fn in_users_code<T>(&mut self, code: impl FnOnce() -> T) -> T {
-        self.polling = true;
-        let value = code();
-        self.polling = false;
-        value
+    /// Code of the user's that may panic runs from now on, or has returned.
+    pub(crate) const fn in_users_code(&mut self, runs: bool) {
+        self.polling = runs;
     }
 }
 
@@ -74,62 +64,6 @@ pub(crate) fn stopped(attempt: &Arc<Attempt>, stop: Stop) -> Error {
         Stop::Deadline => ErrorKind::DeadlineExceeded,
     };
     Error::about(kind, attempt.key(), attempt.core().observers.shown())
-}
-
-/// Polls an action once: inside its context, on the clock since `started`, and not at all if it has
-/// been stopped.
-pub(crate) fn poll_action<F: Future>(
-    guard: &mut Guard,
-    context: &Context,
-    mut action: Pin<&mut Option<F>>,
-    started: Moment,
-    task: &mut TaskContext<'_>,
-) -> Poll<Result<F::Output, Stop>> {
-    if guard.attempt.may_be_stopped()
-        && let Some(stop) = guard.attempt.stop(task.waker())
-    {
-        enter(context, || action.set(None));
-        return Poll::Ready(Err(stop));
-    }
-    let Some(running) = action.as_mut().as_pin_mut() else {
-        unreachable!("an action is not polled after it has ended")
-    };
-    let polled = guard.in_users_code(|| enter(context, || running.poll(task)));
-    let core = guard.attempt.core();
-    let held = core.clock.now().since(started);
-    if held >= core.blocked_poll {
-        guard.attempt.tell(EventKind::BlockedPoll { held });
-    }
-    let output = ready!(polled);
-    enter(context, || action.set(None));
-    Poll::Ready(Ok(output))
-}
-
-pin_project! {
-    /// An action under its attempt, from when it may start.
-    pub(crate) struct Attended<'a, F> {
-        guard: &'a mut Guard,
-        context: Context,
-        #[pin]
-        action: Option<F>,
-    }
-}
-
-impl<'a, F: Future> Attended<'a, F> {
-    pub(crate) fn new(guard: &'a mut Guard, around: &Context, action: F) -> Self {
-        let context = around.of_body(Footing::Held(Arc::clone(&guard.attempt)));
-        Self { guard, context, action: Some(action) }
-    }
-}
-
-impl<F: Future> Future for Attended<'_, F> {
-    type Output = Result<F::Output, Stop>;
-
-    fn poll(self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let started = this.guard.attempt.core().clock.now();
-        poll_action(this.guard, this.context, this.action, started, task)
-    }
 }
 
 /// What became of the way to the first poll.

@@ -1,8 +1,7 @@
 //! The end of an attempt: its outcome stored, or its key freed.
 //!
 //! The call and the keeper both end attempts, with the same functions: the call for a short bounded
-//! time, the keeper for as long as it makes sense. Between them stands a [`Handover`]: whatever the
-//! call leaves undone, also by being dropped, goes to the keeper.
+//! time, the keeper for as long as it makes sense.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,6 @@ use crate::attempt::{Attempt, Stage};
 use crate::backend::{BackendError, DynBackend};
 use crate::event::{EventKind, Phase};
 use crate::flight::Answer;
-use crate::idem::Core;
 use crate::keeper::Job;
 use crate::policy::OnDrop;
 use crate::protocol::Moment;
@@ -148,28 +146,4 @@ pub(crate) fn abandon(attempt: &Arc<Attempt>) -> bool {
         attempt.seat().vacate();
     }
     stage == Stage::Running
-}
-
-/// What the keeper gets unless the call says that it is done.
-pub(crate) struct Handover {
-    core: Arc<Core>,
-    job: Option<Job>,
-}
-
-impl Handover {
-    pub(crate) fn new(core: &Arc<Core>, job: Job) -> Self {
-        Self { core: Arc::clone(core), job: Some(job) }
-    }
-
-    pub(crate) fn disarm(mut self) {
-        self.job = None;
-    }
-}
-
-impl Drop for Handover {
-    fn drop(&mut self) {
-        if let Some(job) = self.job.take() {
-            self.core.keeper.hand(&self.core, job);
-        }
-    }
 }

@@ -20,8 +20,8 @@ impl<R, W: Copy + Send + Sync + 'static> Running<R, W> {
         R: Detachable,
     {
         let refuse = self.table.refuse;
-        let shutting_down = self.arrival.error(ErrorKind::ShuttingDown);
-        let context = self.arrival.context.clone();
+        let shutting_down = self.action.arrival.error(ErrorKind::ShuttingDown);
+        let context = self.action.arrival.context.clone();
         let task = async move {
             match self.renew_while(body).await {
                 Ok(outcome) => self.complete(outcome).await,

@@ -1,16 +1,18 @@
 //! `on_crash = reconcile(…)`: after a crash, the call asks whether the effect happened.
 
 use std::fmt::Display;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 
+use super::action::Action;
+use super::renew_while::attend;
 use super::{Begun, Call, Running};
 use crate::attempt::Attempt;
 use crate::begin::{Arrival, Start};
 use crate::bounds::Returned;
 use crate::ident::Ident;
 use crate::observe::Source;
-use crate::run::{Attended, Guard};
+use crate::run::Guard;
 use crate::settle::abandon;
 
 impl<R: Returned, W: Copy> Call<R, W> {
@@ -27,13 +29,13 @@ impl<R: Returned, W: Copy> Call<R, W> {
         F: Future<Output = Result<Option<R::Ok>, E>>,
         E: Display,
     {
-        let arrival = match Arrival::of(self, ident) {
+        let arrival = match Arrival::of(&self.name, &self.overrides, ident) {
             Ok(arrival) => arrival,
             Err(error) => return Err((self.table.refuse)(error)),
         };
         match arrival.begin().await {
             Ok(Start::Reconcile(attempt)) => self.settle(arrival, attempt, ask).await,
-            Ok(start) => self.table.go_on(arrival, start),
+            Ok(start) => self.table.begun(Action::go_on(arrival, start)),
             Err(error) => Err((self.table.refuse)(error)),
         }
     }
@@ -48,24 +50,26 @@ impl<R: Returned, W: Copy> Call<R, W> {
         F: Future<Output = Result<Option<R::Ok>, E>>,
         E: Display,
     {
-        let mut guard = Guard::new(Arc::clone(&attempt));
-        attempt.start_asking(arrival.now());
-        let answer = Attended::new(&mut guard, &arrival.context, ask).await;
-        let running = Running { arrival, table: self.table, guard: Some(guard) };
+        let mut action = Action::held(arrival, Guard::new(Arc::clone(&attempt)));
+        action.start_asking(&attempt);
+        let answer = {
+            let mut ask = std::pin::pin!(Some(ask));
+            poll_fn(|task| attend(&mut action, ask.as_mut(), task)).await
+        };
         let why = match answer {
             Ok(Ok(Some(value))) => {
                 let outcome = R::from_result(Ok(value));
+                let running = Running { action, table: self.table };
                 return Ok(Begun::Replay(running.complete_as(Source::Reconciled, outcome).await));
             }
             Ok(Ok(None)) => {
-                attempt.answered();
-                return Ok(Begun::Run(running));
+                action.answered(&attempt);
+                return Ok(Begun::Run(Running { action, table: self.table }));
             }
             Ok(Err(error)) => format!("reconcile failed: {error}"),
             Err(_) => "reconcile was stopped".to_owned(),
         };
         abandon(&attempt);
-        let error = running.arrival.outcome_unknown(Some(why));
-        Err(running.refuse(error))
+        Err((self.table.refuse)(action.arrival.outcome_unknown(Some(why))))
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Attempt {
     has_stop: AtomicBool,
     /// Told when a begin after *gone* has been answered.
     reserved_again: Notify,
+    /// A begin after *gone* is under way. Changed under the lock.
+    reserving_again: AtomicBool,
     token: OnceLock<CancellationToken>,
 }
 
@@ -62,7 +64,6 @@ struct Progress {
     must_lapse: bool,
     renewal_due: Moment,
     renewing: bool,
-    reserving_again: bool,
     told_at_risk: bool,
     lost: bool,
     /// The store had no record of it before its body ran.
@@ -85,7 +86,6 @@ impl Attempt {
             must_lapse: taken.takeover,
             renewal_due: tenure.first_renewal(),
             renewing: false,
-            reserving_again: false,
             told_at_risk: false,
             lost: false,
             forfeited: false,
@@ -105,6 +105,7 @@ impl Attempt {
             stopped: AtomicWaker::new(),
             has_stop: AtomicBool::new(false),
             reserved_again: Notify::new(),
+            reserving_again: AtomicBool::new(false),
             token: OnceLock::new(),
         }
     }
@@ -322,7 +323,7 @@ impl Attempt {
 
     /// Whether a begin after *gone* is under way.
     pub(crate) fn has_begin_under_way(&self) -> bool {
-        lock(&self.progress).reserving_again
+        self.reserving_again.load(Ordering::SeqCst)
     }
 
     /// Resolves once no begin after *gone* is under way.

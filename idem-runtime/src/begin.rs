@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::event::EventKind;
 use crate::fingerprint::Fingerprint;
-use crate::flight::{Answer, Holder, Joined, Seat, join};
+use crate::flight::{Answer, Holder, Joined, Place, Seat, join};
 use crate::idem::Core;
 use crate::keeper::Job;
 use crate::observe::{Facts, Slot, Source};
@@ -73,11 +73,16 @@ impl Arrival {
         match join(&self.core, &self.key) {
             Joined::Seat(seat) => self.take(seat, false).await,
             // Boxed, as every wait is, so that a call which need not wait stays small.
-            Joined::Place(place) => match Box::pin(self.await_seat(place)).await? {
-                Awaited::Seat(seat) => self.take(seat, true).await,
-                Awaited::Answer(Answer::Outcome(outcome)) => self.replay(outcome, true),
-                Awaited::Answer(Answer::Failed(error)) => self.outage(error),
-            },
+            Joined::Place(place) => Box::pin(self.take_turn(place)).await,
+        }
+    }
+
+    /// Waits beside the seat, for the answer or for the seat itself.
+    async fn take_turn(&self, place: Place) -> Result<Start, Error> {
+        match self.await_seat(place).await? {
+            Awaited::Seat(seat) => self.take(seat, true).await,
+            Awaited::Answer(Answer::Outcome(outcome)) => self.replay(outcome, true),
+            Awaited::Answer(Answer::Failed(error)) => self.outage(error),
         }
     }
 

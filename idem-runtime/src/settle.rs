@@ -51,18 +51,12 @@ pub(crate) async fn store_outcome(
         let mut reply = ask(clock, until, || store.complete(key, outcome, terms.ttl)).await?;
         now = clock.now();
         if reply == CompleteReply::Gone && attempt.with_tenure(|tenure| tenure.gone(now)) {
-            // Storing straight into the void would let a delayed completion revive an expired
-            // result: the key is taken again first.
-            let reservation = attempt.reservation();
-            match ask(clock, until, || store.begin(key, &reservation, terms.lease)).await? {
-                BeginReply::Acquired => {
+            match Box::pin(reserve_for_outcome(store, attempt, until)).await? {
+                None => {
                     now = clock.now();
                     continue;
                 }
-                BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => {
-                    reply = CompleteReply::AlreadyStored;
-                }
-                BeginReply::Found(standing) => reply = CompleteReply::Refused(standing),
+                Some(stands) => reply = stands,
             }
             now = clock.now();
         }
@@ -74,6 +68,25 @@ pub(crate) async fn store_outcome(
         });
     }
     Err(no_answer())
+}
+
+/// Takes the key again for an outcome that found nothing there: storing straight into the void would
+/// let a delayed completion revive an expired result. Gives what stands instead, if anything does.
+async fn reserve_for_outcome(
+    store: &dyn DynBackend,
+    attempt: &Attempt,
+    until: Moment,
+) -> Result<Option<CompleteReply>, BackendError> {
+    let reservation = attempt.reservation();
+    let (clock, lease) = (attempt.core().clock, attempt.terms().lease);
+    let reply = ask(clock, until, || store.begin(attempt.key(), &reservation, lease)).await?;
+    Ok(match reply {
+        BeginReply::Acquired => None,
+        BeginReply::Found(standing) if attempt.is_my_outcome(&standing) => {
+            Some(CompleteReply::AlreadyStored)
+        }
+        BeginReply::Found(standing) => Some(CompleteReply::Refused(standing)),
+    })
 }
 
 /// Release and complete are never sent beside a begin after *gone*: it could revive what they end.

@@ -1,5 +1,6 @@
 //! The keeper's side of an attempt: what is due, and what a renewal's answer means.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Attempt, Progress, Stage, Stop};
@@ -49,7 +50,7 @@ impl Attempt {
         if matches!(progress.stage, Stage::Starting | Stage::Over) {
             return (Moment::NEVER, Moment::NEVER);
         }
-        let busy = progress.renewing || progress.reserving_again;
+        let busy = progress.renewing || self.has_begin_under_way();
         let (early, late) = if busy || progress.lost {
             (Moment::NEVER, Moment::NEVER)
         } else {
@@ -110,7 +111,7 @@ impl Attempt {
     }
 
     fn take_renewal(&self, progress: &mut Progress, now: Moment) -> Option<DueRenewal> {
-        let busy = progress.renewing || progress.reserving_again;
+        let busy = progress.renewing || self.has_begin_under_way();
         if busy || progress.lost || earliest(progress) > now {
             return None;
         }
@@ -151,7 +152,7 @@ impl Attempt {
                 // Only as long as the action runs: an end that has begun sees to it by itself.
                 let runs = progress.stage == Stage::Running && progress.stop.is_none();
                 if runs && may_begin {
-                    progress.reserving_again = true;
+                    self.reserving_again.store(true, Ordering::SeqCst);
                     after = AfterReply::ReserveAgain;
                 }
             }
@@ -192,7 +193,7 @@ impl Attempt {
     /// that follows at once does.
     pub(crate) fn reserved_again(&self, reply: &BeginReply, now: Moment) {
         let mut progress = lock(&self.progress);
-        progress.reserving_again = false;
+        self.reserving_again.store(false, Ordering::SeqCst);
         let lost = match reply {
             BeginReply::Acquired => {
                 progress.renewal_due = now;
@@ -210,7 +211,10 @@ impl Attempt {
 
     /// Gives up a begin after *gone* that was not answered while it could matter.
     pub(crate) fn not_reserved_again(&self) {
-        lock(&self.progress).reserving_again = false;
+        let progress = lock(&self.progress);
+        self.reserving_again.store(false, Ordering::SeqCst);
+        self.attend(&progress);
+        drop(progress);
         self.reserved_again.notify_waiters();
     }
 

@@ -1,10 +1,14 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+mod redis_server;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
+
+pub use redis_server::RedisServer;
 
 /// The lease of most tests.
 pub const LEASE: Duration = Duration::from_secs(1);

@@ -1,0 +1,216 @@
+//! Connections: one for each runtime that calls, since the runtime that opened a connection drives
+//! it, and nobody else does.
+//!
+//! Opening is shared by the commands that wait for it, takes a bounded time, and goes on when they
+//! are dropped. Whatever is not an answer of the server ends the connection; the next command opens
+//! another. The client library's own connection manager is not used: it keeps a connection that has
+//! stopped answering, and keeps for ever one whose opening the server refused once, while loading.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResult, Value};
+use tokio::runtime::{Handle, Id};
+use tokio::sync::watch;
+
+use crate::builder::Times;
+use crate::scripts::Script;
+
+/// After an attempt that failed, those who wait for it learn of it this much later: a server that
+/// refuses connections is not asked more often.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+/// Commands that may wait for their turn to be written.
+const QUEUED_COMMANDS: usize = 512;
+
+/// A connection that is open, or being opened.
+type Line = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
+/// The lines by runtime; without a line, the next command opens one.
+type Lines = Mutex<HashMap<Id, Option<Line>>>;
+
+/// One connection to the server for each runtime.
+pub(crate) struct Connections {
+    client: Client,
+    config: AsyncConnectionConfig,
+    lines: Arc<Lines>,
+    /// Dropped with the last handle: ends the tasks that wait for their runtime's end.
+    life: watch::Sender<()>,
+}
+
+impl Connections {
+    pub(crate) fn new(client: Client, times: Times) -> Self {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(times.connect))
+            .set_response_timeout(Some(times.command))
+            .set_pipeline_buffer_size(QUEUED_COMMANDS);
+        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+    }
+
+    /// The same server, by connections of its own.
+    pub(crate) fn separate(&self) -> Self {
+        let (client, config) = (self.client.clone(), self.config.clone());
+        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+    }
+
+    /// Host and port, or the socket's path.
+    pub(crate) fn address(&self) -> String {
+        self.client.get_connection_info().addr().to_string()
+    }
+
+    /// Sends commands together and gives the reply to each; a refusal of the server's is a reply.
+    pub(crate) async fn send(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+        let runtime = Handle::try_current()
+            .map_err(|_| io::Error::other("a call to Redis outside of a tokio runtime"))?;
+        let line = self.line(&runtime);
+        let sent = async {
+            let mut connection = line.clone().await?;
+            connection.req_packed_commands(commands, 0, commands.len()).await
+        };
+        sent.await.inspect_err(|error| self.give_up(runtime.id(), &line, error))
+    }
+
+    /// Calls a script, several times over for several records; gives it to the server first if that
+    /// has forgotten it. A call that was not reached has the failure for its reply.
+    pub(crate) async fn call(
+        &self,
+        script: &Script,
+        calls: impl IntoIterator<Item = Cmd>,
+    ) -> Vec<RedisResult<Value>> {
+        let calls: Vec<Cmd> = calls.into_iter().collect();
+        let mut commands = Pipeline::with_capacity(calls.len());
+        for call in &calls {
+            commands.add_command(call.clone());
+        }
+        let mut replies: Vec<_> = match self.send(&commands).await {
+            Ok(replies) => replies.into_iter().map(Ok).collect(),
+            Err(error) => return vec![Err(error); calls.len()],
+        };
+        self.call_forgotten(script, &calls, &mut replies).await;
+        replies
+    }
+
+    /// Repeats the calls whose script the server did not know, with the script before them.
+    async fn call_forgotten(
+        &self,
+        script: &Script,
+        calls: &[Cmd],
+        replies: &mut [RedisResult<Value>],
+    ) {
+        let forgotten: Vec<usize> =
+            (0..replies.len()).filter(|&nth| is_forgotten(&replies[nth])).collect();
+        if forgotten.is_empty() {
+            return;
+        }
+        let mut commands = Pipeline::with_capacity(forgotten.len() + 1);
+        commands.add_command(script.load());
+        for &nth in &forgotten {
+            commands.add_command(calls[nth].clone());
+        }
+        match self.send(&commands).await {
+            Ok(repeated) => {
+                for (nth, reply) in forgotten.into_iter().zip(repeated.into_iter().skip(1)) {
+                    replies[nth] = Ok(reply);
+                }
+            }
+            Err(error) => {
+                for nth in forgotten {
+                    replies[nth] = Err(error.clone());
+                }
+            }
+        }
+    }
+
+    /// This runtime's line.
+    fn line(&self, runtime: &Handle) -> Line {
+        let mut lines = lock(&self.lines);
+        let slot = match lines.entry(runtime.id()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                self.watch_end(runtime);
+                new.insert(None)
+            }
+        };
+        slot.get_or_insert_with(|| self.open(runtime)).clone()
+    }
+
+    fn open(&self, runtime: &Handle) -> Line {
+        let (client, config) = (self.client.clone(), self.config.clone());
+        // A task, so that it does not stand still between the commands that look at it.
+        let opening = runtime.spawn(async move {
+            let opened = client.get_multiplexed_async_connection_with_config(&config).await;
+            if opened.is_err() {
+                tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
+            }
+            opened
+        });
+        let ended = |_| Err(RedisError::from(io::Error::other("the runtime is ending")));
+        opening.map(move |opened| opened.unwrap_or_else(ended)).boxed().shared()
+    }
+
+    /// Ends a line unless another command has done so.
+    fn give_up(&self, runtime: Id, failed: &Line, error: &RedisError) {
+        let mut lines = lock(&self.lines);
+        if let Some(slot) = lines.get_mut(&runtime)
+            && slot.as_ref().is_some_and(|line| line.ptr_eq(failed))
+        {
+            *slot = None;
+            let address = self.address();
+            if failed.peek().is_some_and(Result::is_ok) {
+                tracing::warn!(
+                    target: "idem",
+                    address,
+                    %error,
+                    "a connection to Redis is given up; the next command opens another"
+                );
+            } else {
+                tracing::debug!(target: "idem", address, %error, "cannot connect to Redis");
+            }
+        }
+    }
+
+    /// Forgets a runtime's line with the runtime: its number may be another's afterwards.
+    fn watch_end(&self, runtime: &Handle) {
+        let ends = Ends { runtime: runtime.id(), lines: Arc::clone(&self.lines) };
+        let mut life = self.life.subscribe();
+        runtime.spawn(async move {
+            let _ends = ends;
+            // Nothing is ever sent: this resolves when the sender is dropped.
+            let _ = life.changed().await;
+        });
+    }
+}
+
+struct Ends {
+    runtime: Id,
+    lines: Arc<Lines>,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let line = lock(&self.lines).remove(&self.runtime);
+        drop(line);
+    }
+}
+
+fn is_forgotten(reply: &RedisResult<Value>) -> bool {
+    matches!(reply, Ok(Value::ServerError(error)) if error.code() == "NOSCRIPT")
+}
+
+fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<Id, Option<Line>>> {
+    lines.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections")
+            .field("address", &self.address())
+            .field("runtimes", &lock(&self.lines).len())
+            .finish_non_exhaustive()
+    }
+}

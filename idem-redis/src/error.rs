@@ -1,0 +1,101 @@
+//! What went wrong, for a person: what happened, to what, and what to do.
+
+use idem_runtime::BackendError;
+use redis::{ErrorKind, RedisError, ServerError, Value};
+use thiserror::Error;
+
+use crate::builder::Times;
+
+/// Why a backend could not be connected.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The address or a setting is not usable.
+    #[error("the Redis backend's settings are not usable: {0}")]
+    Setting(String),
+    /// The server could not be reached in time, or refused the user.
+    #[error("cannot connect to Redis at {address}: {reason}")]
+    Unreachable {
+        /// Host and port, or the socket's path.
+        address: String,
+        /// What happened.
+        reason: String,
+        /// What that rests on.
+        #[source]
+        source: RedisError,
+    },
+    /// The server is too old for the commands and scripts of idem.
+    #[error("{server} {found} is too old for idem: it needs {needed} or later")]
+    TooOld {
+        /// `redis` or `valkey`.
+        server: String,
+        /// The version found.
+        found: String,
+        /// The first version that will do.
+        needed: &'static str,
+    },
+    /// The server has a role in which it keeps no records by itself.
+    #[error("the server at {address} is {role}: connect to a standalone server or to the master")]
+    Role {
+        /// Host and port, or the socket's path.
+        address: String,
+        /// What it is.
+        role: String,
+    },
+    /// Scripts cannot be loaded or run.
+    #[error(
+        "Redis refuses the scripts that idem needs: {0}; allow the user `script|load` and `evalsha`"
+    )]
+    Scripting(String),
+}
+
+/// A failure below the level of commands: no connection, no reply in time, a connection that broke.
+pub(crate) fn unreached(what: &str, times: Times, error: RedisError) -> BackendError {
+    match error.kind() {
+        // The server's answer to the opening of a connection (wrong password, no such database, …).
+        ErrorKind::AuthenticationFailed | ErrorKind::Server(_) | ErrorKind::Extension => {
+            BackendError::answered(format!("Redis refused {what}: {error}"))
+        }
+        ErrorKind::InvalidClientConfig => BackendError::answered(format!(
+            "the connection to Redis for {what} cannot be opened as configured: {error}"
+        )),
+        _ if error.is_timeout() => BackendError::unanswered(format!(
+            "Redis did not answer {what} in time ({:?} to connect, {:?} to answer): it may have been \
+             carried out",
+            times.connect, times.command
+        )),
+        _ => BackendError::unanswered(format!("Redis could not be reached for {what}: {error}")),
+    }
+    .caused_by(error)
+}
+
+/// The server's own refusal of a command.
+pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
+    let advice = match error.code() {
+        "OOM" => ": free memory or raise `maxmemory`",
+        "NOPERM" => ": give the user this right",
+        _ => "",
+    };
+    BackendError::answered(format!("Redis refused {what}: {}{advice}", text(error)))
+        .caused_by(RedisError::from(error.clone()))
+}
+
+/// A reply that no version of the server gives: something that is no Redis is in between.
+pub(crate) fn unexpected(what: &str, reply: &Value) -> BackendError {
+    // Only the kind of the reply: it may hold a stored value.
+    let kind = match reply {
+        Value::Nil => "nothing",
+        Value::Int(_) => "a number",
+        Value::BulkString(_) | Value::SimpleString(_) | Value::Okay => "a text",
+        _ => "a list",
+    };
+    BackendError::answered(format!("Redis answered {what} with {kind}, which has no meaning there"))
+}
+
+/// A server's error as it wrote it.
+pub(crate) fn text(error: &ServerError) -> String {
+    match error.details() {
+        Some(details) => format!("{} {details}", error.code()),
+        None => error.code().to_owned(),
+    }
+}

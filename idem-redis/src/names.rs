@@ -1,0 +1,88 @@
+//! Names of records in Redis: `prefix:operation:key`, readable in `redis-cli` and never ambiguous.
+
+use idem_runtime::RecordKey;
+
+/// A key longer than this, in bytes, is replaced by its hash.
+const LONGEST_KEY: usize = 200;
+
+/// The name under which a record is stored, and of the channel on which its changes are told.
+///
+/// Bytes outside printable ASCII, `%`, `{` and `}` are percent-encoded: names stay readable, and no
+/// brace becomes a hash tag. A long key appears as `%blake3-` and its hash; no short key looks like
+/// that, since encoded `%` is followed by two hex digits.
+pub(crate) fn record_name(key: &RecordKey) -> String {
+    let text = key.key();
+    let mut name = String::with_capacity(
+        key.prefix().len() + key.operation().len() + text.len().min(LONGEST_KEY) + 2,
+    );
+    // Neither contains a colon where it was checked; encoding one makes that certain.
+    encode(key.prefix(), b":", &mut name);
+    name.push(':');
+    encode(key.operation(), b":", &mut name);
+    name.push(':');
+    if text.len() > LONGEST_KEY {
+        name.push_str("%blake3-");
+        name.push_str(&blake3::hash(text.as_bytes()).to_hex());
+    } else {
+        encode(text, b"", &mut name);
+    }
+    name
+}
+
+fn encode(text: &str, beside: &[u8], out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        let plain = matches!(byte, b' '..=b'~') && !b"%{}".contains(&byte);
+        if plain && !beside.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use idem_runtime::Key;
+
+    use super::*;
+
+    fn name(prefix: &str, operation: &'static str, key: &str) -> String {
+        let key = Key::of(key).expect("a key");
+        record_name(&RecordKey::new(Arc::from(prefix), operation.into(), key))
+    }
+
+    #[test]
+    fn names_read_well() {
+        assert_eq!(name("shop", "payments.charge", "order 17"), "shop:payments.charge:order 17");
+        assert_eq!(name("", "ship", "a/b-c_d.e"), ":ship:a/b-c_d.e");
+        // The key's own escape stands before its colon.
+        assert_eq!(name("shop", "ship", "a:b"), "shop:ship:a\\:b");
+    }
+
+    #[test]
+    fn braces_percent_and_what_is_not_printable_are_encoded() {
+        assert_eq!(name("s", "o", "{a}%\n\0\u{7f}ü"), "s:o:%7Ba%7D%25%0A%00%7F%C3%BC");
+        assert_eq!(name("s", "o", "%25"), "s:o:%2525");
+    }
+
+    #[test]
+    fn a_long_key_is_its_hash_and_no_short_key_is_that_name() {
+        let kept = "k".repeat(LONGEST_KEY);
+        assert_eq!(name("s", "o", &kept), format!("s:o:{kept}"));
+        let long = "k".repeat(LONGEST_KEY + 1);
+        let hashed = name("s", "o", &long);
+        assert_eq!(hashed, format!("s:o:%blake3-{}", blake3::hash(long.as_bytes()).to_hex()));
+        let same_text = hashed.strip_prefix("s:o:").expect("the key's part");
+        assert_ne!(name("s", "o", same_text), hashed);
+    }
+
+    #[test]
+    fn colons_of_a_prefix_made_by_hand_do_not_move_the_border() {
+        assert_ne!(name("a:b", "c", "k"), name("a", "b:c", "k"));
+    }
+}

@@ -24,7 +24,12 @@ local function has_lapsed()
     retention = retention * 256 + string.byte(stands, at)
   end
   local left = redis.call('PTTL', KEYS[1])
-  return left >= 0 and left <= retention and left <= tonumber(ARGV[4])
+  if left < 0 then
+    return false
+  end
+  -- Counted in whole milliseconds it may be up to one too few, and a lease must not end too early.
+  left = left + 1
+  return left <= retention and left <= tonumber(ARGV[4])
 end
 
 if head == ARGV[1] and (ARGV[4] == '' or has_lapsed()) then

@@ -165,11 +165,8 @@ impl Backend for RedisBackend {
     }
 
     async fn peek(&self, key: &RecordKey) -> Answer<Option<Found>> {
-        let name = record_name(key);
-        let mut commands = Pipeline::with_capacity(4);
-        // One step: a record with the life of the one after it could look as if it had lapsed.
-        commands.cmd("MULTI").cmd("GET").arg(&name).cmd("PTTL").arg(&name).cmd("EXEC");
-        reply::peek(&self.send("peek", &commands).await?)
+        let call = scripts::PEEK.on(&record_name(key));
+        reply::peek(&self.call("peek", &scripts::PEEK, call).await?)
     }
 
     async fn changed(&self, key: &RecordKey) -> Answer<Watch> {

@@ -76,7 +76,9 @@ pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
         "NOPERM" => ": give the user this right",
         _ => "",
     };
-    BackendError::answered(format!("Redis refused {what}: {}{advice}", text(error)))
+    let reason = text(error);
+    let reason = reason.trim_end_matches('.');
+    BackendError::answered(format!("Redis refused {what}: {reason}{advice}"))
         .caused_by(RedisError::from(error.clone()))
 }
 

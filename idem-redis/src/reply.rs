@@ -89,21 +89,17 @@ pub(crate) fn fence(reply: &Value) -> Answer<FenceReply> {
     }
 }
 
-/// The replies to `MULTI`, `GET`, `PTTL`, `EXEC`; the last holds those of the two in between.
-pub(crate) fn peek(replies: &[Value]) -> Answer<Option<Found>> {
-    let refusal = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
-    let last = refusal.or(replies.last()).unwrap_or(&Value::Nil);
-    let Value::Array(both) = last else { return Err(otherwise("peek", last)) };
-    match both.as_slice() {
-        [Value::Nil, _] => Ok(None),
-        [Value::BulkString(bytes), Value::Int(left)] => {
-            let left = u64::try_from(*left).map_or(WITHOUT_END, Duration::from_millis);
-            Ok(Some(Found { standing: Standing::from_bytes(bytes), left }))
-        }
-        [refusal @ Value::ServerError(_), _] | [_, refusal @ Value::ServerError(_)] => {
-            Err(otherwise("peek", refusal))
-        }
-        _ => Err(unexpected("peek", last)),
+pub(crate) fn peek(reply: &Value) -> Answer<Option<Found>> {
+    match reply {
+        Value::Nil => Ok(None),
+        Value::Array(both) => match both.as_slice() {
+            [Value::BulkString(bytes), Value::Int(left)] => {
+                let left = u64::try_from(*left).map_or(WITHOUT_END, Duration::from_millis);
+                Ok(Some(Found { standing: Standing::from_bytes(bytes), left }))
+            }
+            _ => Err(unexpected("peek", reply)),
+        },
+        other => Err(otherwise("peek", other)),
     }
 }
 

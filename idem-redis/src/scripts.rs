@@ -32,6 +32,7 @@ scripts! {
     REPLACE = "replace.lua";
     DISCARD = "discard.lua";
     FENCE = "fence.lua";
+    PEEK = "peek.lua";
 }
 
 impl Script {

@@ -54,7 +54,7 @@ impl RedisBackend {
 
     async fn send(&self, what: &str, commands: &Pipeline) -> Answer<Vec<Value>> {
         let sent = self.connections.send(commands).await;
-        sent.map_err(|error| unreached(what, self.times, error))
+        sent.map_err(|error| unreached(what, self.times, &error))
     }
 
     /// Calls a script on one record.
@@ -64,7 +64,7 @@ impl RedisBackend {
     }
 
     fn reached(&self, what: &str, reply: RedisResult<Value>) -> Answer<Value> {
-        reply.map_err(|error| unreached(what, self.times, error))
+        reply.map_err(|error| unreached(what, self.times, &error))
     }
 }
 

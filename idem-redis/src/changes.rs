@@ -109,7 +109,7 @@ impl Task {
                 }
                 Err(error) => {
                     for (_, reply) in wanted(&mut batch).0 {
-                        let _ = reply.send(Err(self.unreached(error.clone())));
+                        let _ = reply.send(Err(self.unreached(&error)));
                     }
                 }
             }
@@ -174,7 +174,7 @@ impl Task {
             Ok(refused) => refused,
             Err(error) => {
                 for (_, reply) in wanted {
-                    let _ = reply.send(Err(self.unreached(error.clone())));
+                    let _ = reply.send(Err(self.unreached(&error)));
                 }
                 return Err(error);
             }
@@ -182,7 +182,7 @@ impl Task {
         let mut unwatched: Vec<String> = left;
         for (record, reply) in wanted {
             let answer = match refused.get(&record) {
-                Some(error) => Err(self.unreached(error.clone())),
+                Some(error) => Err(self.unreached(error)),
                 None => Ok(self.watch(&record)),
             };
             // Nobody waits for it any more: the watch leaves as it is dropped.
@@ -246,7 +246,7 @@ impl Task {
         self.topics.get(record).is_some_and(|topic| topic.receiver_count() == 0)
     }
 
-    fn unreached(&self, error: RedisError) -> BackendError {
+    fn unreached(&self, error: &RedisError) -> BackendError {
         unreached("a subscription", self.times, error)
     }
 

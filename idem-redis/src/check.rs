@@ -28,14 +28,12 @@ pub(crate) async fn check(connections: &Connections) -> Result<(), ConnectError>
 }
 
 async fn ask(connections: &Connections, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
-    let unreachable = |source: RedisError| ConnectError::Unreachable {
+    let unreachable = |error: RedisError| ConnectError::Unreachable {
         address: connections.address(),
-        reason: if source.is_timeout() {
-            "no answer in time".to_owned()
-        } else {
-            source.to_string()
+        reason: match error.is_timeout() {
+            true => "no answer in time".to_owned(),
+            false => error.to_string(),
         },
-        source,
     };
     connections.send(commands).await.map_err(unreachable)
 }

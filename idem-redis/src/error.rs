@@ -1,4 +1,7 @@
 //! What went wrong, for a person: what happened, to what, and what to do.
+//!
+//! Messages hold what the client library says, so that a log line is enough; its own errors are not
+//! part of this crate's interface.
 
 use idem_runtime::BackendError;
 use redis::{ErrorKind, RedisError, ServerError, Value};
@@ -20,9 +23,6 @@ pub enum ConnectError {
         address: String,
         /// What happened.
         reason: String,
-        /// What that rests on.
-        #[source]
-        source: RedisError,
     },
     /// The server is too old for the commands and scripts of idem.
     #[error("{server} {found} is too old for idem: it needs {needed} or later")]
@@ -50,7 +50,7 @@ pub enum ConnectError {
 }
 
 /// A failure below the level of commands: no connection, no reply in time, a connection that broke.
-pub(crate) fn unreached(what: &str, times: Times, error: RedisError) -> BackendError {
+pub(crate) fn unreached(what: &str, times: Times, error: &RedisError) -> BackendError {
     match error.kind() {
         // The server's answer to the opening of a connection (wrong password, no such database, …).
         ErrorKind::AuthenticationFailed | ErrorKind::Server(_) | ErrorKind::Extension => {
@@ -66,7 +66,6 @@ pub(crate) fn unreached(what: &str, times: Times, error: RedisError) -> BackendE
         )),
         _ => BackendError::unanswered(format!("Redis could not be reached for {what}: {error}")),
     }
-    .caused_by(error)
 }
 
 /// The server's own refusal of a command.
@@ -79,7 +78,6 @@ pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
     let reason = text(error);
     let reason = reason.trim_end_matches('.');
     BackendError::answered(format!("Redis refused {what}: {reason}{advice}"))
-        .caused_by(RedisError::from(error.clone()))
 }
 
 /// A reply that no version of the server gives: something that is no Redis is in between.

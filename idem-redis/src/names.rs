@@ -48,6 +48,7 @@ mod tests {
     use std::sync::Arc;
 
     use idem_runtime::Key;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -84,5 +85,41 @@ mod tests {
     #[test]
     fn colons_of_a_prefix_made_by_hand_do_not_move_the_border() {
         assert_ne!(name("a:b", "c", "k"), name("a", "b:c", "k"));
+    }
+
+    /// What a name was made of, read back from it: so no two records share one.
+    fn read_back(name: &str) -> Option<[String; 3]> {
+        let mut parts = name.splitn(3, ':').map(|part| {
+            let (mut bytes, mut rest) = (Vec::new(), part.as_bytes());
+            while let [first, others @ ..] = rest {
+                rest = others;
+                if *first == b'%' {
+                    let (hex, others) = rest.split_at_checked(2)?;
+                    bytes.push(u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?);
+                    rest = others;
+                } else {
+                    bytes.push(*first);
+                }
+            }
+            String::from_utf8(bytes).ok()
+        });
+        Some([parts.next()??, parts.next()??, parts.next()??])
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_says_all_it_was_made_of(
+            prefix in "[a-z:%]{0,4}",
+            operation in "[a-z:%]{1,4}",
+            key in "([:%{}\\\\a-c7B \u{80}]|\\PC|\n){1,60}",
+        ) {
+            let key = Key::of(&key).expect("a key");
+            prop_assume!(key.as_str().len() <= LONGEST_KEY);
+            let record = RecordKey::new(Arc::from(&*prefix), operation.clone().into(), key.clone());
+            let name = record_name(&record);
+            prop_assert!(name.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{}", name);
+            prop_assert!(!name.contains(['{', '}']), "{}", name);
+            prop_assert_eq!(read_back(&name), Some([prefix, operation, key.as_str().to_owned()]));
+        }
     }
 }

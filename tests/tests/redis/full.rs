@@ -1,4 +1,5 @@
-//! A server whose memory is full, and that forgets nothing to make room.
+//! A server that refuses to write: its memory is full, and it forgets nothing to make room, or it
+//! lacks its replicas.
 
 use std::time::Duration;
 
@@ -76,4 +77,17 @@ async fn every_operation_on_what_stands_works_save_a_takeover() {
     let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
     let replaced = backend.replace(&key, done.head(), &new, LONG, None).await.unwrap();
     assert_eq!(replaced, ReplaceReply::Replaced);
+}
+
+/// The other refusals of a server that can still be read are dealt with alike.
+#[tokio::test]
+async fn without_the_replicas_it_asks_for_it_is_read_all_the_same() {
+    let server = RedisServer::start();
+    let process = process_with(connect(&server).await, |builder| builder);
+    process.call("known", 1).await.unwrap();
+    let _: String = server.ask(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    assert_eq!(process.call("known", 2).await.unwrap().source, Source::Replayed);
+    assert_eq!(process.call("new", 3).await.unwrap_err().kind(), ErrorKind::Backend);
+    let _: String = server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    assert_eq!(process.call("new", 3).await.unwrap().source, Source::Fresh);
 }

@@ -39,19 +39,10 @@ fn help_explains_everything() {
 }
 
 #[test]
-fn redis_is_not_part_of_this_build_and_its_url_is_not_repeated() {
-    for url in ["redis://:secret@host:6379", "rediss://host"] {
-        let said = Desk::new().run(&["--backend", url]);
-        said.failed(1, "the Redis backend is not part of this build: use --backend memory");
-        assert_eq!(said.stdout, "");
-    }
-}
-
-#[test]
 fn the_memory_backend_is_the_default_and_others_are_unknown() {
     Desk::new().feed(&["--backend", "memory"], "{\"id\":\"a\"}\n").is_well();
     let said = Desk::new().run(&["--backend", "sled"]);
-    said.failed(1, "there is no backend \"sled\": use --backend memory");
+    said.failed(1, "there is no backend \"sled\": use --backend memory or redis://host:port");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod kit;
 mod command_line;
 mod input;
 mod ledger;
+mod redis;
 mod shipped;
 #[cfg(unix)]
 mod signals;

@@ -42,7 +42,7 @@ Environment:
 
 /// Handles webhook deliveries, each event once, however often and however closely together it is
 /// delivered, and proves it from the ledger that the handler writes.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "webhooks", version, after_long_help = MORE)]
 pub(crate) struct Args {
     /// Deliveries, one JSON object a line; `-` is standard input [default: the deliveries that ship
@@ -63,7 +63,10 @@ pub(crate) struct Args {
     #[arg(value_parser = value_parser!(u16).range(1..=4096))]
     pub(crate) concurrency: u16,
 
-    /// Where idem keeps its records: `memory` (forgotten when the process ends)
+    /// Where idem keeps its records: `memory` (forgotten when the process ends) or the address of a
+    /// Redis server, `redis://host:6379`
+    ///
+    /// In Redis outcomes are kept for a day: a second run replays what an earlier one handled.
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
     pub(crate) backend: BackendChoice,
 
@@ -80,11 +83,11 @@ pub(crate) struct Args {
 }
 
 /// Where idem keeps its records.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum BackendChoice {
     Memory,
-    /// A Redis server.
-    Redis,
+    /// A Redis server, by its address, which may hold a password.
+    Redis(String),
     Unknown(String),
 }
 
@@ -94,7 +97,7 @@ impl FromStr for BackendChoice {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
             "memory" => Self::Memory,
-            _ if text.starts_with("redis://") || text.starts_with("rediss://") => Self::Redis,
+            _ if text.contains("://") => Self::Redis(text.to_owned()),
             _ => Self::Unknown(text.to_owned()),
         })
     }

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use idem_redis::RedisBackend;
 use idem_runtime::{Idem, MemoryBackend};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -62,7 +63,7 @@ async fn main() -> ExitCode {
 
 /// The exit status; `--help` says what each means.
 async fn run(args: Args) -> Result<u8> {
-    let (idem, remembers) = open_backend(&args.backend)?;
+    let (idem, remembers) = open_backend(&args.backend).await?;
     idem.install()?;
     let input = Input::open(args.file.as_deref())?;
     let ledger = args.ledger.map_or_else(ledger::new_path, Ok)?;
@@ -89,14 +90,14 @@ async fn run(args: Args) -> Result<u8> {
 }
 
 /// The backend that was asked for, and whether it remembers beyond this process.
-fn open_backend(choice: &BackendChoice) -> Result<(Idem, bool)> {
+async fn open_backend(choice: &BackendChoice) -> Result<(Idem, bool)> {
     let builder = Idem::builder().prefix("examples");
     let (builder, remembers) = match choice {
         BackendChoice::Memory => (builder.backend(MemoryBackend::new()), false),
-        BackendChoice::Redis => {
-            bail!("the Redis backend is not part of this build: use --backend memory")
+        BackendChoice::Redis(url) => (builder.backend(RedisBackend::connect(url).await?), true),
+        BackendChoice::Unknown(name) => {
+            bail!("there is no backend {name:?}: use --backend memory or redis://host:port")
         }
-        BackendChoice::Unknown(name) => bail!("there is no backend {name:?}: use --backend memory"),
     };
     Ok((builder.build()?, remembers))
 }

@@ -105,8 +105,9 @@ impl Proof {
         if again > 0 && self.remembers {
             writeln!(
                 f,
-                "{again} of them had a line before this run began: their outcome was not stored, \
-                 or has expired."
+                "{again} of them had a line before this run began: their process ended between the \
+                 ledger line and the stored outcome, where nobody can know whether to run again \
+                 (or their outcome has expired)."
             )?;
         } else if again > 0 {
             writeln!(

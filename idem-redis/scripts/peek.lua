@@ -1,4 +1,4 @@
-#!lua flags=no-writes,allow-oom
+#!lua flags=no-writes
 -- The record and what is left of its life in ms, in one step: a record with the life of the one
 -- after it could look as if it had lapsed. (A transaction would do, but not at maxmemory.)
 -- KEYS[1] record

@@ -26,7 +26,7 @@ type Answer<T> = Result<T, BackendError>;
 /// Records in Redis, shared by every process that connects to it. Cheap to clone.
 ///
 /// A clone may be used from any runtime: each runtime it is called on gets a connection of its own.
-/// Every operation ends within the connect and the command time together.
+/// Opening it and waiting for a reply are bounded by the connect and the command timeout.
 #[derive(Clone)]
 pub struct RedisBackend {
     connections: Arc<Connections>,

@@ -41,8 +41,8 @@ impl RedisBuilder {
     /// The longest wait for the reply to a command; after it the connection is given up, and the
     /// command counts as unanswered. Default: 1 s.
     ///
-    /// Keep it below a quarter of the shortest lease and below the `store_timeout` of the `Idem`, so
-    /// that a command that got lost is sent again in time.
+    /// Keep it below an eighth of the shortest lease, which is what a renewal has, and below the
+    /// `store_timeout` of the `Idem`, so that a command that got lost is sent again in time.
     pub const fn command_timeout(mut self, command_timeout: Duration) -> Self {
         self.times.command = command_timeout;
         self

@@ -1,6 +1,6 @@
 //! Whether a server will do: asked once, when the backend connects.
 
-use redis::{Pipeline, RedisError, Value};
+use redis::{Pipeline, Value};
 
 use crate::connections::Connections;
 use crate::error::{ConnectError, text};
@@ -12,8 +12,14 @@ const VALKEY_NEEDED: (&str, (u32, u32)) = ("7.2", (7, 2));
 
 /// Asks for version and role, loads the scripts, and runs one that does nothing.
 pub(crate) async fn check(connections: &Connections) -> Result<(), ConnectError> {
-    let greeting = ask(connections, Pipeline::new().cmd("HELLO")).await?;
-    let greeting = Greeting::read(greeting.first().unwrap_or(&Value::Nil));
+    let replies = ask(connections, Pipeline::new().cmd("HELLO")).await?;
+    let greeting = match replies.first() {
+        // An older server does not know the command; a newer one wants a password first.
+        Some(Value::ServerError(error)) if error.code() != "ERR" => {
+            return Err(unreachable(connections, text(error)));
+        }
+        reply => Greeting::read(reply.unwrap_or(&Value::Nil)),
+    };
     greeting.check_version()?;
     greeting.check_role(connections)?;
     check_scripting(connections).await?;
@@ -28,14 +34,14 @@ pub(crate) async fn check(connections: &Connections) -> Result<(), ConnectError>
 }
 
 async fn ask(connections: &Connections, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
-    let unreachable = |error: RedisError| ConnectError::Unreachable {
-        address: connections.address(),
-        reason: match error.is_timeout() {
-            true => "no answer in time".to_owned(),
-            false => error.to_string(),
-        },
-    };
-    connections.send(commands).await.map_err(unreachable)
+    connections.send(commands).await.map_err(|error| {
+        let silent = "no answer in time".to_owned();
+        unreachable(connections, if error.is_timeout() { silent } else { error.to_string() })
+    })
+}
+
+fn unreachable(connections: &Connections, reason: String) -> ConnectError {
+    ConnectError::Unreachable { address: connections.address(), reason }
 }
 
 async fn check_scripting(connections: &Connections) -> Result<(), ConnectError> {
@@ -47,7 +53,11 @@ async fn check_scripting(connections: &Connections) -> Result<(), ConnectError> 
     commands.add_command(nothing.on_nothing());
     for reply in ask(connections, &commands).await? {
         if let Value::ServerError(error) = reply {
-            return Err(ConnectError::Scripting(text(&error)));
+            return Err(match error.code() {
+                // No right to it, or renamed away.
+                "NOPERM" | "ERR" => ConnectError::Scripting(text(&error)),
+                _ => unreachable(connections, text(&error)),
+            });
         }
     }
     Ok(())

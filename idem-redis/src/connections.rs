@@ -7,7 +7,6 @@
 //! stopped answering, and keeps for ever one whose opening the server refused once, while loading.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +18,7 @@ use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
+use tokio::task::JoinError;
 
 use crate::builder::Times;
 use crate::scripts::Script;
@@ -82,16 +82,17 @@ impl Connections {
         script: &Script,
         calls: impl IntoIterator<Item = Cmd>,
     ) -> Vec<RedisResult<Value>> {
-        let calls: Vec<Cmd> = calls.into_iter().collect();
-        let mut commands = Pipeline::with_capacity(calls.len());
-        for call in &calls {
-            commands.add_command(call.clone());
+        let mut commands = Pipeline::new();
+        for call in calls {
+            commands.add_command(call);
         }
         let mut replies: Vec<_> = match self.send(&commands).await {
             Ok(replies) => replies.into_iter().map(Ok).collect(),
-            Err(error) => return vec![Err(error); calls.len()],
+            Err(error) => return vec![Err(error); commands.len()],
         };
-        self.call_forgotten(script, &calls, &mut replies).await;
+        if replies.iter().any(is_forgotten) {
+            self.call_forgotten(script, &commands, &mut replies).await;
+        }
         replies
     }
 
@@ -99,44 +100,40 @@ impl Connections {
     async fn call_forgotten(
         &self,
         script: &Script,
-        calls: &[Cmd],
+        calls: &Pipeline,
         replies: &mut [RedisResult<Value>],
     ) {
-        let forgotten: Vec<usize> =
-            (0..replies.len()).filter(|&nth| is_forgotten(&replies[nth])).collect();
-        if forgotten.is_empty() {
-            return;
-        }
-        let mut commands = Pipeline::with_capacity(forgotten.len() + 1);
+        let mut commands = Pipeline::new();
         commands.add_command(script.load());
-        for &nth in &forgotten {
-            commands.add_command(calls[nth].clone());
+        let mut forgotten = Vec::new();
+        for (call, reply) in calls.cmd_iter().zip(replies) {
+            if is_forgotten(reply) {
+                commands.add_command(call.clone());
+                forgotten.push(reply);
+            }
         }
         match self.send(&commands).await {
             Ok(repeated) => {
-                for (nth, reply) in forgotten.into_iter().zip(repeated.into_iter().skip(1)) {
-                    replies[nth] = Ok(reply);
+                for (reply, answer) in forgotten.into_iter().zip(repeated.into_iter().skip(1)) {
+                    *reply = Ok(answer);
                 }
             }
-            Err(error) => {
-                for nth in forgotten {
-                    replies[nth] = Err(error.clone());
-                }
-            }
+            Err(error) => forgotten.into_iter().for_each(|reply| *reply = Err(error.clone())),
         }
     }
 
     /// This runtime's line.
     fn line(&self, runtime: &Handle) -> Line {
         let mut lines = lock(&self.lines);
-        let slot = match lines.entry(runtime.id()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                self.watch_end(runtime);
-                new.insert(None)
-            }
-        };
-        slot.get_or_insert_with(|| self.open(runtime)).clone()
+        let is_new = !lines.contains_key(&runtime.id());
+        let slot = lines.entry(runtime.id()).or_default();
+        let line = slot.get_or_insert_with(|| self.open(runtime)).clone();
+        drop(lines);
+        // Not under the lock: a runtime that is ending drops the task at once, and that locks.
+        if is_new {
+            self.watch_end(runtime);
+        }
+        line
     }
 
     fn open(&self, runtime: &Handle) -> Line {
@@ -149,28 +146,26 @@ impl Connections {
             }
             opened
         });
-        let ended = |_| Err(RedisError::from(io::Error::other("the runtime is ending")));
-        opening.map(move |opened| opened.unwrap_or_else(ended)).boxed().shared()
+        opening.map(|opened| opened.unwrap_or_else(|why| Err(not_opened(&why)))).boxed().shared()
     }
 
     /// Ends a line unless another command has done so.
     fn give_up(&self, runtime: Id, failed: &Line, error: &RedisError) {
-        let mut lines = lock(&self.lines);
-        if let Some(slot) = lines.get_mut(&runtime)
-            && slot.as_ref().is_some_and(|line| line.ptr_eq(failed))
-        {
-            *slot = None;
-            let address = self.address();
-            if failed.peek().is_some_and(Result::is_ok) {
-                tracing::warn!(
-                    target: "idem",
-                    address,
-                    %error,
-                    "a connection to Redis is given up; the next command opens another"
-                );
-            } else {
-                tracing::debug!(target: "idem", address, %error, "cannot connect to Redis");
-            }
+        let ends = match lock(&self.lines).get_mut(&runtime) {
+            Some(slot) if slot.as_ref().is_some_and(|line| line.ptr_eq(failed)) => slot.take(),
+            _ => None,
+        };
+        let Some(line) = ends else { return };
+        let address = self.address();
+        if line.peek().is_some_and(Result::is_ok) {
+            tracing::warn!(
+                target: "idem",
+                address,
+                %error,
+                "a connection to Redis is given up; the next command opens another"
+            );
+        } else {
+            tracing::debug!(target: "idem", address, %error, "cannot connect to Redis");
         }
     }
 
@@ -196,6 +191,16 @@ impl Drop for Ends {
         let line = lock(&self.lines).remove(&self.runtime);
         drop(line);
     }
+}
+
+/// The task that was to open a connection has not ended well.
+fn not_opened(why: &JoinError) -> RedisError {
+    let reason = if why.is_panic() {
+        "opening a connection panicked: build the runtime with `enable_all`"
+    } else {
+        "the runtime is ending"
+    };
+    io::Error::other(reason).into()
 }
 
 fn is_forgotten(reply: &RedisResult<Value>) -> bool {

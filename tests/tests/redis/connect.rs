@@ -81,3 +81,14 @@ async fn a_replica_and_a_node_of_a_cluster() {
     let told = error(&node.url()).await.to_string();
     assert!(told.contains("a node of a cluster: connect to"), "{told}");
 }
+
+#[tokio::test]
+async fn a_server_without_scripts_and_one_that_wants_a_password() {
+    let server = RedisServer::start_with(&["--rename-command", "EVALSHA", ""]);
+    let told = error(&server.url()).await;
+    assert!(matches!(told, ConnectError::Scripting(_)), "{told}");
+    let _: String = server.ask(&["CONFIG", "SET", "requirepass", "secret"]);
+    let told = error(&server.url()).await;
+    assert!(matches!(told, ConnectError::Unreachable { .. }), "{told}");
+    assert!(told.to_string().contains("NOAUTH"), "{told}");
+}

@@ -8,7 +8,7 @@ use idem_tests::{RedisServer, eventually};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::OnceCell;
 
-use crate::kit::{connect, process};
+use crate::kit::{connect, process, process_with};
 
 static SERVER: std::sync::LazyLock<RedisServer> = std::sync::LazyLock::new(RedisServer::start);
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -63,10 +63,12 @@ fn runtime() -> Runtime {
 fn a_runtime_that_has_ended_takes_its_connection_with_it_only() {
     let server = RedisServer::start();
     let first = runtime();
-    let process = first.block_on(process(&server));
+    let backend = first.block_on(connect(&server));
+    let process = process_with(backend.clone(), |builder| builder);
     first.block_on(process.call("a", 1)).unwrap();
     let second = runtime();
     assert_eq!(second.block_on(process.call("a", 2)).unwrap().source, Source::Replayed);
+    assert!(format!("{backend:?}").contains("runtimes: 2"), "{backend:?}");
     drop(first);
     assert_eq!(second.block_on(process.call("b", 3)).unwrap().source, Source::Fresh);
     drop(second);
@@ -75,7 +77,9 @@ fn a_runtime_that_has_ended_takes_its_connection_with_it_only() {
         assert_eq!(runtime().block_on(process.call(&key, nth)).unwrap().source, Source::Fresh);
     }
     assert!(!process.events.has("failed") && !process.events.has("completion_deferred"));
-    // Connections of runtimes that have ended are closed: what is left is the asking one.
+    // Ids of runtimes are used again: what belongs to one that has ended is forgotten.
+    assert!(format!("{backend:?}").contains("runtimes: 0"), "{backend:?}");
+    // Its connection is closed: what is left is the asking one.
     let last = runtime();
     last.block_on(eventually("their connections are gone", || {
         let clients: String = server.ask(&["CLIENT", "LIST", "TYPE", "normal"]);

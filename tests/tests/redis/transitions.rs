@@ -37,6 +37,7 @@ fn standings([one, other]: [Owner; 2]) -> Vec<Option<Vec<u8>>> {
         }
         let done = Record { fingerprint: Fingerprint::from_bytes([9; 16]), ..outcome(owner, b"v") };
         all.push(Some(done.to_bytes()));
+        all.push(Some(done.clone().remembered_for(RETENTIONS[3]).to_bytes()));
         // A record that begins like mine: of another version, of another state, cut off.
         for (at, byte) in [(0, 2), (1, 2)] {
             let mut bytes = reservation(owner).to_bytes();

@@ -51,7 +51,12 @@ impl Ledger {
             .create(true)
             .open(path)
             .with_context(failed)?;
-        let had = end_last_line(&mut file).with_context(failed)?;
+        // Another process may be in the middle of a line.
+        file.lock().with_context(failed)?;
+        let had = end_last_line(&mut file);
+        // The ledger is whole or not by now: only `had` tells.
+        let _ = file.unlock();
+        let had = had.with_context(failed)?;
         let book = Mutex::new(Book { file, written: 0 });
         Ok(Self { path: path.to_owned(), had, crash_after, book })
     }

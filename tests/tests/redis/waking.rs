@@ -32,7 +32,7 @@ async fn waiters_of_another_process_are_woken() {
             let waiter = &waiter;
             async move {
                 let call = waiter.idem.call("charge").key(&format!("key {nth}"));
-                let call = call.on_duplicate(OnDuplicate::WaitFor { ms: 30_000 });
+                let call = call.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(30)));
                 let outcome =
                     call.run(|_| async { Ok::<_, idem_runtime::Error>(u64::MAX) }).await.unwrap();
                 (outcome, Instant::now())

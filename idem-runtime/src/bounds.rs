@@ -72,7 +72,9 @@ impl<T: Serialize + DeserializeOwned> Storable for T {}
     label = "`{Self}` is not `Serialize + DeserializeOwned`",
     note = "put `#[derive(serde::Serialize, serde::Deserialize)]` on the error type and on those \
             of its fields, or say `on_error = release`, under which an error frees the key and is \
-            never stored"
+            never stored",
+    note = "an `idem_runtime::Error` inside of it is not stored: keep its text, in a variant with a \
+            `String` that `From<idem_runtime::Error>` makes with `to_string()`"
 )]
 pub trait StorableError: Serialize + DeserializeOwned {}
 

@@ -259,7 +259,10 @@ impl<P, C: Codec> DirectCall<P, C> {
             |kind, why: &str| E::from_refusal(Error::new(kind, &self.operation).detail(why));
         check_operation(&self.operation).map_err(|why| refuse(ErrorKind::InvalidSetting, why))?;
         let Some(key) = self.key else {
-            return Err(refuse(ErrorKind::InvalidKey, "no key was given"));
+            return Err(refuse(
+                ErrorKind::InvalidKey,
+                "no key was given: call `.key(&…)` with what makes two calls the same call",
+            ));
         };
         let mut call = self.on_error.call::<C>();
         call.name = self.operation;

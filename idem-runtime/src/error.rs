@@ -76,11 +76,11 @@ impl ErrorKind {
             Self::OutcomeUnknown => {
                 "an earlier attempt vanished without an outcome; look whether its effect happened, then decide"
             }
-            Self::Backend => "the store did not do its part",
+            Self::Backend => "the store could not be reached or answered with an error",
             Self::Unreadable => {
                 "it is done, but the stored outcome cannot be read back with this type, codec and version"
             }
-            Self::NotKept => "it is done, but its value could not be kept",
+            Self::NotKept => "it is done, but its value could not be kept for later calls",
             Self::Reentrant => {
                 "the action called itself with its own key, which would wait for itself"
             }
@@ -144,8 +144,8 @@ impl Error {
     }
 
     /// Whether the same call may succeed later, without anybody's doing: true for `InProgress`,
-    /// `LeaseLost`, `DeadlineExceeded` and `ShuttingDown`, and for `Backend` unless the store
-    /// answered (no permission, out of memory).
+    /// `LeaseLost`, `DeadlineExceeded` and `ShuttingDown`, for `Backend` unless the store answered
+    /// (no permission, out of memory), and for `OutcomeUnknown` after a reconcile that failed.
     ///
     /// A retry never runs beside an action that holds the key. Where
     /// [`may_have_run`](Self::may_have_run) says so, it may run the action once more.
@@ -157,6 +157,8 @@ impl Error {
             | ErrorKind::DeadlineExceeded
             | ErrorKind::ShuttingDown => true,
             ErrorKind::Backend => !self.0.answered,
+            // Only after a reconcile that failed: the next call asks again.
+            ErrorKind::OutcomeUnknown => self.0.retry_after.is_some(),
             _ => false,
         }
     }
@@ -172,8 +174,11 @@ impl Error {
         )
     }
 
-    /// For `InProgress`: when the lease that is in the way ends unless it is renewed. `None` for
-    /// the other kinds, and where it is not known.
+    /// When it makes sense to call again. For `InProgress`: when the lease that is in the way ends
+    /// unless it is renewed (for an owner in this process, when its lease deadline passes, which is
+    /// a tenth of the lease earlier). For `OutcomeUnknown` after a reconcile that failed, and for
+    /// `DeadlineExceeded` with a held key: one lease. `None` for the other kinds, and where it is not
+    /// known.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after

@@ -158,6 +158,7 @@ fn keep_on_a_thread(core: Weak<Core>) {
 
 /// The keeper's life: look at what is due, see to jobs, sleep until the next.
 async fn keep(core: Weak<Core>) {
+    let _ended = Ended(core.clone());
     tokio::spawn(connect(core.clone()));
     loop {
         let Some(held) = core.upgrade() else { return };
@@ -174,6 +175,19 @@ async fn keep(core: Weak<Core>) {
         tokio::select! {
             () = keeper.wake.notified() => {}
             () = tokio::time::sleep_until(clock.instant(next)), if next != Moment::NEVER => {}
+        }
+    }
+}
+
+/// The keeper has ended, however that came about: the next reservation starts another one. For a
+/// keeper that is a task that is the ordinary way, when the runtime it lives in ends.
+struct Ended(Weak<Core>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if let Some(core) = self.0.upgrade() {
+            core.keeper.agenda.clear();
+            core.keeper.started.store(false, Ordering::Release);
         }
     }
 }

@@ -31,8 +31,8 @@ pub struct Facts {
     pub attempt: u32,
     /// When the key was first reserved, by that owner's wall clock, to the millisecond.
     pub first_at: SystemTime,
-    /// Whether the outcome is stored, so that later calls replay it. `false` after an error that
-    /// freed the key, while the completion is deferred, for a value returned under
+    /// Whether the outcome is stored, so that later calls replay it. `false` where only "done" could
+    /// be stored (later calls get `NotKept`), after an error that freed the key, while the completion is deferred, for a value returned under
     /// `on_lost = ignore`, and for a call that ran unprotected.
     pub stored: bool,
     /// Whether the lease deadline ever passed unconfirmed while the action ran: another call may

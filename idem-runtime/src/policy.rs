@@ -126,10 +126,15 @@ impl Terms {
             }
         }
         if ttl < lease {
-            return Some(format!("the ttl ({ttl:?}) is at least the lease ({lease:?})"));
+            return Some(format!(
+                "the ttl ({ttl:?}) has to be at least the lease ({lease:?}): raise it, or shorten the lease"
+            ));
         }
-        if deadline.is_some_and(|deadline| deadline < lease) {
-            return Some(format!("the deadline ({deadline:?}) is at least the lease ({lease:?})"));
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < lease) {
+            return Some(format!(
+                "the deadline ({deadline:?}) has to be at least the lease ({lease:?}): raise it, or \
+                 shorten the lease"
+            ));
         }
         if on_duplicate == (OnDuplicate::WaitFor(Duration::ZERO)) {
             return Some("a wait is longer than zero; to fail at once, use `reject`".to_owned());

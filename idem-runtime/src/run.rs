@@ -8,6 +8,7 @@ use crate::backend::Renewal;
 use crate::begin::{Arrival, Start};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Phase};
+use crate::policy::OnDrop;
 use crate::protocol::transition::RenewReply;
 use crate::settle::abandon;
 
@@ -63,7 +64,14 @@ pub(crate) fn stopped(attempt: &Arc<Attempt>, stop: Stop) -> Error {
         Stop::LeaseLost => ErrorKind::LeaseLost,
         Stop::Deadline => ErrorKind::DeadlineExceeded,
     };
-    Error::about(kind, attempt.key(), attempt.core().observers.shown())
+    let error = Error::about(kind, attempt.key(), attempt.core().observers.shown());
+    let held = attempt.terms().on_drop != OnDrop::Release;
+    match stop {
+        Stop::Deadline if held => {
+            error.detail("its key stays taken until its lease ends").after(attempt.terms().lease)
+        }
+        _ => error,
+    }
 }
 
 /// What became of the way to the first poll.

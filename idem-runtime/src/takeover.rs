@@ -17,18 +17,20 @@ impl Arrival {
     /// By `on_crash`: runs, refuses, or takes over to reconcile.
     pub(crate) async fn crashed(&self, seat: Seat, lapsed: &Record) -> Result<Step, Error> {
         if self.terms.on_crash == OnCrash::Refuse {
-            return Err(self.outcome_unknown(None));
+            return Err(self.outcome_unknown());
         }
         self.take_over(seat, lapsed).await
     }
 
-    pub(crate) fn outcome_unknown(&self, why: Option<String>) -> Error {
+    pub(crate) fn outcome_unknown(&self) -> Error {
         self.tell(EventKind::OutcomeUnknown);
-        let error = self.error(ErrorKind::OutcomeUnknown);
-        match why {
-            Some(why) => error.detail(why),
-            None => error,
-        }
+        self.error(ErrorKind::OutcomeUnknown)
+    }
+
+    /// Reconcile failed: the takeover lapses, and the next call asks again.
+    pub(crate) fn not_reconciled(&self, why: &str) -> Error {
+        let detail = format!("{why}; the next call asks again");
+        self.outcome_unknown().detail(detail).after(self.terms.lease)
     }
 
     /// Puts this call's reservation in the place of the lapsed one, in one step: a discard followed

@@ -1,5 +1,7 @@
 //! Outcomes as bytes: what of a result is stored, and how it is read back.
 
+use std::convert::Infallible;
+
 use crate::bounds::{FromRefusal, Returned, Storable, StorableError};
 use crate::codec::Codec;
 use crate::error::{Error, ErrorKind};
@@ -110,7 +112,8 @@ impl<R, W> Table<R, W> {
     pub(crate) fn read(&self, outcome: &Record) -> Result<R, Unusable> {
         let unreadable = |why: String| Unusable { kind: ErrorKind::Unreadable, why };
         if outcome.flags.contains(Flags::NOT_KEPT) {
-            let why = "a retry cannot bring the value back".to_owned();
+            let why = outcome.payload.value().map(String::from_utf8_lossy);
+            let why = why.unwrap_or_default().into_owned();
             return Err(Unusable { kind: ErrorKind::NotKept, why });
         }
         if outcome.value_version != self.version {
@@ -171,8 +174,14 @@ where
     }
 }
 
+/// In the place of the value stands why it is not there, for those who ask for it later.
 fn not_kept(flags: Flags, why: String) -> Encoded {
-    Encoded { flags: flags.with(Flags::NOT_KEPT), payload: Payload::EMPTY, not_kept: Some(why) }
+    let payload = Payload::of(|out| {
+        out.extend_from_slice(why.as_bytes());
+        Ok::<(), Infallible>(())
+    });
+    let Ok(payload) = payload;
+    Encoded { flags: flags.with(Flags::NOT_KEPT), payload, not_kept: Some(why) }
 }
 
 fn decode_success<R: Returned, C: Codec>(outcome: &Record) -> Result<R, Unusable>

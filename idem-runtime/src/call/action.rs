@@ -81,7 +81,7 @@ impl Action {
             // The takeover lapses, and the next call of the function asks.
             Start::Reconcile(attempt) => {
                 drop(Guard::new(attempt));
-                Err(Answer::Refuse(arrival.outcome_unknown(None)))
+                Err(Answer::Refuse(arrival.not_reconciled("nobody was there to be asked")))
             }
         }
     }

@@ -70,6 +70,6 @@ impl<R: Returned, W: Copy> Call<R, W> {
             Err(_) => "reconcile was stopped".to_owned(),
         };
         abandon(&attempt);
-        Err((self.table.refuse)(action.arrival.outcome_unknown(Some(why))))
+        Err((self.table.refuse)(action.arrival.not_reconciled(&why)))
     }
 }

@@ -40,13 +40,15 @@ impl Action {
         let attempt = guard.attempt();
         let now = arrival.now();
         attempt.start_settling(now).map_err(|stop| stopped(attempt, stop))?;
+        // That it is done is stored all the same, but nothing to replay.
+        let kept = matches!(&ending, Ending::Store(Encoded { not_kept: None, .. }));
         let stored = match ending {
             Ending::Free => {
                 // Boxed, as what is not the common way is: it keeps the call small.
                 Box::pin(free_key(attempt, now)).await;
                 false
             }
-            Ending::Store(encoded) => store(attempt, encoded, coding, now).await?,
+            Ending::Store(encoded) => store(attempt, encoded, coding, now).await? && kept,
         };
         arrival.report(Facts {
             source,

@@ -196,6 +196,8 @@ async fn a_crash_is_not_forgotten_by_who_failed_to_look_into_it() {
     let unknown = reconcile(&process, Err("the gateway is down")).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
     assert!(unknown.to_string().contains("the gateway is down"), "{unknown}");
+    assert!(unknown.is_retryable(), "the next call asks again");
+    assert_eq!(unknown.retry_after(), Some(LEASE));
 
     let dropped = tokio::time::timeout(LEASE * 2, reconcile(&process, Ok(Some(1))));
     assert!(dropped.await.is_err());

@@ -191,3 +191,21 @@ async fn an_idem_leaked_after_its_shutdown() {
 async fn a_shutdown_for_ever_panicked() {
     assert!(World::new().process().idem.shutdown(Duration::MAX).await.is_clean());
 }
+
+/// A keeper that is a task ends with the runtime of the first test that used it; the next one gets
+/// a keeper of its own.
+#[test]
+fn a_keeper_task_ended_with_its_runtime() {
+    let process = World::new().process();
+    for _ in 0..3 {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+        let call = process.idem.call("op").key("k").run(|_| async {
+            sleep(LEASE * 3).await;
+            Err::<u64, _>(Failure)
+        });
+        assert!(runtime.block_on(call).is_err());
+        assert!(!process.events.has("lease_at_risk"), "{:?}", process.events.all());
+    }
+    assert!(process.events.count("renewed") > 30, "{:?}", process.events.all());
+}

@@ -118,9 +118,10 @@ async fn big_result() {
     assert_eq!(call(900).await.unwrap().source, Source::Replayed);
     let first = call(1_000).await.unwrap();
     assert_eq!(first.value.len(), 1_000);
-    assert!(first.stored, "that it is done is stored");
+    assert!(!first.stored, "only that it is done is stored: there is nothing to replay");
     let refused = call(1_000).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotKept);
+    assert!(refused.to_string().contains("max_result"), "{refused}");
     assert_eq!(world.runs.total("action"), 2);
     assert_eq!(process.events.count("not_kept"), 1);
 }

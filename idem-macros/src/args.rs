@@ -12,13 +12,9 @@ use crate::{
     ctxt::Ctxt,
     duration::Duration,
     key::Key,
+    names,
     policy::{Chosen, Codec, OnCrash, OnDrop, OnDuplicate, OnError, OnLost, OnOutage, drain},
 };
-
-/// Every argument, in the order in which a reader of the docs meets them.
-const ALL: &str = "`key`, `name`, `lease`, `ttl`, `deadline`, `retention`, `fingerprint`, \
-                   `on_duplicate`, `on_error`, `on_lost`, `on_drop`, `on_crash`, `on_outage`, \
-                   `codec`, `version`, `runtime`, `crate` and `allow(blocking)`";
 
 /// What the attribute says; `None` where it says nothing and a default holds.
 #[derive(Default)]
@@ -44,6 +40,8 @@ pub(crate) struct Args {
     pub(crate) allow_blocking: bool,
     /// The names met so far, those with a wrong value among them.
     seen: Vec<Ident>,
+    /// What misspelt ones were meant to be.
+    meant: Vec<&'static str>,
 }
 
 impl Args {
@@ -68,7 +66,8 @@ impl Args {
                 Span::call_site(),
                 format!(
                     "`key` is missing: add what makes two calls the same call, such as `key = \
-                     order.id`; the arguments are {ALL}"
+                     order.id`; the arguments are {}",
+                    names::listed()
                 ),
             ));
         }
@@ -96,9 +95,10 @@ impl Args {
         [key, self.fingerprint.as_ref(), self.runtime.as_ref()].into_iter().flatten()
     }
 
-    /// Whether the attribute has an argument `name`, be its value right or wrong.
+    /// Whether the attribute has an argument `name`, be its value right or wrong, or the name itself
+    /// misspelt.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.seen.iter().any(|seen| seen == name)
+        self.seen.iter().any(|seen| seen == name) || self.meant.contains(&name)
     }
 
     /// One argument and the comma behind it.
@@ -108,13 +108,14 @@ impl Args {
             return Err(input.error("which argument is this? If it is the key, write `key = …`"));
         }
         if !input.peek(Ident::peek_any) {
+            let listed = names::listed();
             return Err(
-                input.error(format!("expected `argument = value`; the arguments are {ALL}"))
+                input.error(format!("expected `argument = value`; the arguments are {listed}"))
             );
         }
         let name = input.call(Ident::parse_any)?;
         let word = name.to_string();
-        let repeated = self.has(&word);
+        let repeated = self.seen.contains(&name);
         self.seen.push(name.clone());
         match word.as_str() {
             "key" => self.key = value(&name, input)?,
@@ -136,10 +137,9 @@ impl Args {
             "crate" => self.krate = value(&name, input)?,
             "allow" => self.allow_blocking = allow(input)?,
             _ => {
-                return Err(syn::Error::new(
-                    name.span(),
-                    format!("there is no argument `{name}`; the arguments are {ALL}"),
-                ));
+                let meant = names::meant(&word);
+                self.meant.extend(meant);
+                return Err(names::unknown(&name, meant));
             }
         }
         if repeated {

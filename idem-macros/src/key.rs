@@ -3,12 +3,12 @@
 use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{
-    Expr, LitStr,
+    Expr, ExprLit, Lit, LitStr,
     parse::{Parse, ParseStream},
 };
 
 pub(crate) enum Key {
-    /// Any expression of a type with `ToKey`. A literal without arguments is one, too.
+    /// Any expression of a type with `ToKey`.
     Expr(Expr),
     Template(Template),
 }
@@ -26,28 +26,44 @@ pub(crate) struct Template {
 impl Parse for Key {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let expr: Expr = input.parse()?;
-        let literal = match &expr {
-            Expr::Lit(lit) => match &lit.lit {
-                syn::Lit::Str(literal) => literal,
-                _ => return Ok(Self::Expr(expr)),
-            },
-            _ => return Ok(Self::Expr(expr)),
+        let Some(literal) = string(&expr) else {
+            return Ok(Self::Expr(expr));
         };
-        let mut template = Template::split(literal)?;
-        if !template.parts.is_empty() {
-            return Ok(Self::Template(template));
+        let template = Template::split(literal)?;
+        match (template.parts.as_slice(), template.literals.as_slice()) {
+            ([], [text]) => Err(syn::Error::new(literal.span(), names_nothing(text))),
+            _ => Ok(Self::Template(template)),
         }
-        let text = template.literals.remove(0);
-        if text.is_empty() {
-            return Err(syn::Error::new(
-                literal.span(),
-                "an empty key would make every call the same call: name an argument, such as `key \
-                 = order.id`",
-            ));
-        }
-        let literal = LitStr::new(&text, literal.span());
-        Ok(Self::Expr(syn::parse_quote!(#literal)))
     }
+}
+
+/// The literal in `"…"`, and in `("…")`.
+fn string(expr: &Expr) -> Option<&LitStr> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Str(literal), .. }) => Some(literal),
+        Expr::Paren(paren) => string(&paren.expr),
+        Expr::Group(group) => string(&group.expr),
+        _ => None,
+    }
+}
+
+/// Nearly always, the quotes around `"order.id"` are the slip, or its braces were forgotten. Whoever
+/// means one key for all calls says so.
+fn names_nothing(text: &str) -> String {
+    if text.is_empty() {
+        return "an empty key would make every call the same call: name an argument, such as `key \
+                = order.id`"
+            .to_owned();
+    }
+    let argument = match syn::parse_str::<Expr>(text) {
+        Ok(expr) if is_place(&expr) => text,
+        _ => "order.id",
+    };
+    format!(
+        "this names no argument, so that every call would be the same call: write `key = \
+         {argument}` or `key = \"{{{argument}}}\"`; if all calls are to be the same call, write \
+         `key = const {{ {text:?} }}`"
+    )
 }
 
 impl Key {

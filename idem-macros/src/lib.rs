@@ -9,6 +9,7 @@ mod expand;
 mod invisible;
 mod item;
 mod key;
+mod names;
 mod policy;
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,10 @@ use crate::{args::Args, ctxt::Ctxt, item::Function};
 /// `b/c` are different keys. It takes names and their fields, no format specs. A tuple does the
 /// same for any expressions: `key = (tenant, order.id())`.
 ///
+/// A literal that names no argument, `key = "order.id"`, is refused: nearly always its quotes or
+/// the missing braces are a slip, and every call would be the same call. Where that is meant, a
+/// constant says so: `key = const { "nightly" }`, or `key = NIGHTLY`.
+///
 /// Key and fingerprint are computed once, before anything is reserved and before the body moves an
 /// argument. They may borrow, `.await`, use `?`, and hold a lock for the length of their own
 /// statement.
@@ -92,6 +97,10 @@ use crate::{args::Args, ctxt::Ctxt, item::Function};
 /// the key has to mention it: `key = (T::KIND, id)`.
 ///
 /// # Names
+///
+/// Two functions with one `name` are one operation: they share their outcomes, and a call of one is
+/// answered with what the other stored under its key. Nothing can tell that this was not meant, so
+/// see to it that a `name` is given once, across all programs that share a store.
 ///
 /// Without a `name`, an operation goes by the path of its module and the function's name:
 /// `shop.payments.charge`. The attribute cannot see which type a function belongs to, so for two
@@ -115,6 +124,46 @@ use crate::{args::Args, ctxt::Ctxt, item::Function};
 ///     }
 /// }
 /// ```
+///
+/// # Policies
+///
+/// `on_error = store_if(path)` takes the path of a function `fn(&E) -> bool`. Where it says `true`,
+/// the error is stored and replayed like a value, so that `E` is `Serialize + DeserializeOwned`;
+/// where it says `false`, the key is freed and the next call runs.
+///
+/// `on_crash = reconcile(expr)` asks whether the effect of an owner that vanished happened. `expr`
+/// is an async expression over the arguments that gives `Result<Option<T>, E>`, where `T` is what
+/// the function returns as `Ok` and `E` is `Display`. Do not await it yourself: it is awaited only
+/// after a crash, and before the body.
+///
+/// | answer | |
+/// | --- | --- |
+/// | `Ok(Some(value))` | it happened, with this value, which becomes the outcome |
+/// | `Ok(None)` | it did not happen: the body runs |
+/// | `Err(error)` | the call fails with `OutcomeUnknown`; the next one, once this one's lease has ended, asks again |
+///
+/// ```
+/// # use idem_runtime::{Error, idempotent};
+/// # struct Gateway;
+/// # impl Gateway {
+/// #     async fn find(&self, order: u64) -> Result<Option<u64>, std::io::Error> { Ok(Some(order)) }
+/// #     async fn charge(&self, order: u64) -> u64 { order }
+/// # }
+/// #[idempotent(name = "payments.charge", key = order, on_crash = reconcile(gateway.find(order)))]
+/// async fn charge(gateway: &Gateway, order: u64) -> Result<u64, Error> {
+///     Ok(gateway.charge(order).await)
+/// }
+/// ```
+///
+/// `on_drop = detach` runs the body as a task of its own, which ends whether or not its caller
+/// waits for it. The task outlives what its caller has borrowed: the arguments, `self` and the
+/// result are owned (`self: Arc<Self>` is) and `Send`, and the call is made within a tokio runtime.
+///
+/// `on_drop` also says what becomes of the key when the body panics or runs past its `deadline`.
+/// With `release`, the key is freed at once. With `hold` and `detach` the effect may be out: the key
+/// stays taken until the lease ends, and `on_crash` decides about the next call. The panic goes on
+/// to the caller; past the deadline, the body is dropped at its next await, detached or not, and the
+/// caller gets `DeadlineExceeded`.
 ///
 /// # Blocking calls
 ///

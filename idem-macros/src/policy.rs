@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use syn::{
-    Expr, Ident, Path, Token,
+    Expr, Ident, LitStr, Path, Token,
     ext::IdentExt,
     parenthesized,
     parse::{Parse, ParseStream},
@@ -77,14 +77,15 @@ pub(crate) enum Codec {
 fn choose<T>(
     input: ParseStream<'_>,
     expected: &str,
-    parse: impl FnOnce(&str, ParseStream<'_>) -> syn::Result<Option<T>>,
+    parse: impl FnOnce(&Ident, ParseStream<'_>) -> syn::Result<Option<T>>,
 ) -> syn::Result<Chosen<T>> {
+    refuse_quotes(input, expected)?;
     if !input.peek(Ident::peek_any) {
         return Err(input.error(expected));
     }
     let word = input.call(Ident::parse_any)?;
     let unknown = || syn::Error::new(word.span(), expected);
-    let value = parse(&word.to_string(), input)?.ok_or_else(unknown)?;
+    let value = parse(&word, input)?.ok_or_else(unknown)?;
     if input.is_empty() || input.peek(Token![,]) {
         Ok(Chosen { value, span: word.span() })
     } else {
@@ -92,14 +93,34 @@ fn choose<T>(
     }
 }
 
+fn refuse_quotes(input: ParseStream<'_>, expected: &str) -> syn::Result<()> {
+    if input.peek(LitStr) {
+        return Err(input.error(format!("write the word without quotes: {expected}")));
+    }
+    Ok(())
+}
+
 /// `(value)` behind a policy's word.
-fn inner<T: Parse>(input: ParseStream<'_>, expected: &str) -> syn::Result<T> {
+fn inner<T>(
+    word: &Ident,
+    input: ParseStream<'_>,
+    expected: &str,
+    parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<T> {
+    // syn would point behind the word, at the next comma or the attribute's closing bracket.
+    let missing = || {
+        let message = format!("`{word}` takes a value in parentheses: {expected}");
+        Err(syn::Error::new(word.span(), message))
+    };
     if !input.peek(syn::token::Paren) {
-        return Err(input.error(expected));
+        return missing();
     }
     let content;
     parenthesized!(content in input);
-    let value = match content.parse() {
+    if content.is_empty() {
+        return missing();
+    }
+    let value = match parse(&content) {
         Ok(value) if content.is_empty() => Ok(value),
         Ok(_) => Err(content.error(expected)),
         Err(error) => Err(error),
@@ -117,9 +138,9 @@ impl Parse for Chosen<OnDuplicate> {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         const EXPECTED: &str = "`on_duplicate` is `wait`, `wait(\"10s\")` or `reject`";
         choose(input, EXPECTED, |word, input| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "wait" if input.peek(syn::token::Paren) => {
-                    Some(OnDuplicate::WaitFor(inner(input, EXPECTED)?))
+                    Some(OnDuplicate::WaitFor(inner(word, input, EXPECTED, Duration::parse)?))
                 }
                 "wait" => Some(OnDuplicate::Wait),
                 "reject" => Some(OnDuplicate::Reject),
@@ -135,13 +156,16 @@ impl Parse for Chosen<OnError> {
                                 path of a function from `&E` to `bool`, such as \
                                 `store_if(ChargeError::is_permanent)`";
         choose(input, EXPECTED, |word, input| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "release" => Some(OnError::Release),
                 "store" => Some(OnError::Store),
-                "store_if" => Some(OnError::StoreIf(
-                    inner(input, EXPECTED)
-                        .map_err(|error| syn::Error::new(error.span(), EXPECTED))?,
-                )),
+                "store_if" => {
+                    let path = |content: ParseStream<'_>| {
+                        let path = content.parse::<Path>();
+                        path.map_err(|error| syn::Error::new(error.span(), EXPECTED))
+                    };
+                    Some(OnError::StoreIf(inner(word, input, EXPECTED, path)?))
+                }
                 _ => None,
             })
         })
@@ -151,7 +175,7 @@ impl Parse for Chosen<OnError> {
 impl Parse for Chosen<OnLost> {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         choose(input, "`on_lost` is `finish`, `cancel` or `ignore`", |word, _| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "finish" => Some(OnLost::Finish),
                 "cancel" => Some(OnLost::Cancel),
                 "ignore" => Some(OnLost::Ignore),
@@ -164,7 +188,7 @@ impl Parse for Chosen<OnLost> {
 impl Parse for Chosen<OnDrop> {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         choose(input, "`on_drop` is `hold`, `release` or `detach`", |word, _| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "hold" => Some(OnDrop::Hold),
                 "release" => Some(OnDrop::Release),
                 "detach" => Some(OnDrop::Detach),
@@ -180,10 +204,10 @@ impl Parse for Chosen<OnCrash> {
                                 expression that gives `Result<Option<T>, E>`, such as \
                                 `reconcile(self.gateway.find(&order.id))`";
         choose(input, EXPECTED, |word, input| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "rerun" => Some(OnCrash::Rerun),
                 "refuse" => Some(OnCrash::Refuse),
-                "reconcile" => Some(OnCrash::Reconcile(inner(input, EXPECTED)?)),
+                "reconcile" => Some(OnCrash::Reconcile(inner(word, input, EXPECTED, Expr::parse)?)),
                 _ => None,
             })
         })
@@ -193,7 +217,7 @@ impl Parse for Chosen<OnCrash> {
 impl Parse for Chosen<OnOutage> {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         choose(input, "`on_outage` is `refuse` or `run`", |word, _| {
-            Ok(match word {
+            Ok(match word.to_string().as_str() {
                 "refuse" => Some(OnOutage::Refuse),
                 "run" => Some(OnOutage::Run),
                 _ => None,
@@ -207,6 +231,7 @@ impl Parse for Chosen<Codec> {
         const EXPECTED: &str = "`codec` is `messagepack`, `bincode`, `json`, or the path of a type \
                                 that implements `Codec`";
         let expected = |error: syn::Error| syn::Error::new(error.span(), EXPECTED);
+        refuse_quotes(input, EXPECTED)?;
         let path: Path = input.parse().map_err(expected)?;
         let span = path.segments.first().map_or_else(Span::call_site, |first| first.ident.span());
         let word = path.get_ident().map(ToString::to_string);

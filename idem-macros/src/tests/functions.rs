@@ -174,9 +174,9 @@ fn template_key() {
 }
 
 #[test]
-fn literal_key() {
+fn constant_key() {
     snapshot! {
-        #[idempotent(name = "report.nightly", key = "{{nightly}}")]
+        #[idempotent(name = "report.nightly", key = const { "nightly" })]
         async fn nightly() -> Result<(), Error> {
             Ok(())
         }

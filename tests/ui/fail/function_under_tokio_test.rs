@@ -1,7 +1,7 @@
 use idem_runtime::{Error, idempotent};
 
 #[tokio::main]
-#[idempotent(key = "nightly")]
+#[idempotent(key = const { "nightly" })]
 async fn main() -> Result<(), Error> {
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use idem_runtime::{Error, idempotent};
 
-#[idempotent(key = "nightly")]
+#[idempotent(key = const { "nightly" })]
 #[tokio::main]
 async fn report() -> Result<(), Error> {
     Ok(())

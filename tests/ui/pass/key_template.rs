@@ -28,12 +28,7 @@ async fn paths(pair: ((u64, u64), u64)) -> Result<u64, Error> {
     Ok(pair.1)
 }
 
-#[idempotent(key = "nightly-report")]
-async fn constant() -> Result<(), Error> {
-    Ok(())
-}
-
 #[test]
 fn compiles() {
-    drop((Tenant { id: 1 }.charge(1), separated(1, 1), call(1, 1), paths(((1, 1), 1)), constant()));
+    drop((Tenant { id: 1 }.charge(1), separated(1, 1), call(1, 1), paths(((1, 1), 1))));
 }

@@ -39,6 +39,7 @@ mod generic_not_in_key;
 mod hygiene;
 mod hygiene_items;
 mod key_expressions;
+mod key_names_nothing;
 mod key_template;
 mod key_without_to_key;
 mod lints;

@@ -29,10 +29,12 @@ pub(crate) async fn ask<'a, T>(
             Some(answer) => return answer,
             None => return Err(no_answer()),
         };
-        let pause_ends = clock.now().after(jittered(pause));
-        if pause_ends >= until {
+        let now = clock.now();
+        if now >= until {
             return Err(error);
         }
+        // The last try is at the end, however long the pause would be.
+        let pause_ends = now.after(jittered(pause)).min(until);
         tokio::time::sleep_until(clock.instant(pause_ends)).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -368,6 +368,23 @@ impl Attempt {
         acts
     }
 
+    /// Nobody will renew this any more: it is at risk from now on.
+    pub(crate) fn left_by_the_keeper(&self) {
+        let mut progress = lock(&self.progress);
+        if progress.told_at_risk || progress.lost || progress.stage == Stage::Over {
+            return;
+        }
+        progress.told_at_risk = true;
+        let stopped =
+            self.terms.on_lost == OnLost::Cancel && self.set_stop(&mut progress, Stop::LeaseLost);
+        drop(progress);
+        self.cancel_token();
+        if stopped {
+            self.wake();
+        }
+        self.tell(EventKind::LeaseAtRisk);
+    }
+
     /// Wakes the action, to see that it is stopped.
     pub(crate) fn wake(&self) {
         self.stopped.wake();

@@ -88,6 +88,8 @@ impl Arrival {
 
     /// Takes the key with the seat of its flight in hand.
     async fn take(&self, mut seat: Seat, mut waited: bool) -> Result<Start, Error> {
+        let patience =
+            self.at.after(self.terms.wait().unwrap_or_default()).after(self.core.store_timeout * 3);
         loop {
             let owner = Owner::fresh();
             // Counting from the arrival is early, and saves the common call a look at the clock.
@@ -115,6 +117,8 @@ impl Arrival {
                 }
             };
             seat = match step {
+                // A record that comes and goes does not keep a call for ever.
+                Step::Anew(_) if self.now() >= patience => return Err(self.wait_ended(None)),
                 Step::Anew(seat) => {
                     seat.asking();
                     seat

@@ -163,8 +163,8 @@ impl Error {
         }
     }
 
-    /// Whether this call's own action, or an attempt before it, may have had its effect although
-    /// this call has no outcome: true for `LeaseLost`, `DeadlineExceeded` and `OutcomeUnknown`. The
+    /// Whether this call's own action (for `OutcomeUnknown`, an attempt before it) may have had its
+    /// effect although this call has no outcome: true for `LeaseLost`, `DeadlineExceeded` and `OutcomeUnknown`. The
     /// other kinds have run nothing, or say that it is done.
     #[must_use]
     pub fn may_have_run(&self) -> bool {

@@ -103,6 +103,21 @@ impl Flights {
         self.ended.notified()
     }
 
+    /// The attempts of this process that hold a key.
+    pub(crate) fn attempts(&self) -> Vec<Arc<Attempt>> {
+        let mut attempts = Vec::new();
+        for shard in &self.shards {
+            for flight in lock(shard).iter() {
+                if let Phase::Reserved { by: Holder::Here(attempt), .. } =
+                    &lock(&flight.state).phase
+                {
+                    attempts.push(Arc::clone(attempt));
+                }
+            }
+        }
+        attempts
+    }
+
     /// The attempts the keeper is to look at by `now`, and when it is to look again.
     pub(crate) fn due(&self, now: Moment) -> (Vec<Arc<Attempt>>, Moment) {
         let (mut due, mut next) = (Vec::new(), Moment::NEVER);

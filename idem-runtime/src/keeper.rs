@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Notify, SetOnce};
+use tokio::time::timeout;
 
 use crate::ask::jittered;
 use crate::attempt::Attempt;
@@ -33,6 +34,8 @@ pub(crate) use backlog::Backlog;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long one try at the keeper's connection may take.
+const LONGEST_OPENING: Duration = Duration::from_secs(30);
 /// How long the keeper waits after a tick that panicked.
 const AFTER_A_PANIC: Duration = Duration::from_millis(10);
 
@@ -192,25 +195,35 @@ impl Drop for Ended {
     }
 }
 
-/// Opens the keeper's own connection, on its own runtime, however long it takes.
+/// Opens the keeper's own connection, on its own runtime, again and again until it is there.
+///
+/// Each try is a task of its own: one that panics has failed, and one that hangs holds the store and
+/// not the `Idem`.
 async fn connect(core: Weak<Core>) {
     let mut pause = FIRST_PAUSE;
-    loop {
-        let Some(held) = core.upgrade() else { return };
-        match held.store.for_keeper().await {
-            Ok(store) => {
+    while let Some(store) = core.upgrade().map(|core| Arc::clone(&core.store)) {
+        let mut opening = tokio::spawn(async move { store.for_keeper().await });
+        let opened = timeout(LONGEST_OPENING, &mut opening).await;
+        opening.abort();
+        let Some(core) = core.upgrade() else { return };
+        match opened {
+            Ok(Ok(Ok(store))) => {
                 // It is set only here.
-                let _ = held.keeper.store.set(store);
+                let _ = core.keeper.store.set(store);
                 return;
             }
-            Err(error) => {
-                tracing::warn!(target: "idem", %error, "the keeper cannot connect to its store yet");
-            }
+            Ok(Ok(Err(error))) => warn_of_connection(&error),
+            Ok(Err(error)) => warn_of_connection(&error),
+            Err(error) => warn_of_connection(&error),
         }
-        drop(held);
+        drop(core);
         tokio::time::sleep(jittered(pause)).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+fn warn_of_connection(error: &dyn std::error::Error) {
+    tracing::warn!(target: "idem", %error, "the keeper cannot connect to its store yet");
 }
 
 /// Starts everything that is due, and says when the next thing is.

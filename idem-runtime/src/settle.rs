@@ -43,6 +43,10 @@ pub(crate) async fn store_outcome(
         wait_for_begin(attempt, until).await?;
         now = clock.now();
     }
+    // Once lost, nothing of this owner's is to be accepted any more.
+    if attempt.is_lost() {
+        return Ok(Settled::Refused);
+    }
     while now < until {
         let Some(window_end) = attempt.with_tenure(|tenure| tenure.completing(now)) else {
             return Ok(Settled::TooLate);

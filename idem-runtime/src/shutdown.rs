@@ -11,7 +11,9 @@ use crate::idem::{Core, Idem};
 #[non_exhaustive]
 pub struct ShutdownReport {
     /// Keys whose action was still running or waiting. Their leases are not renewed any more and
-    /// lapse; their outcomes are refused if another call takes the key meanwhile.
+    /// lapse: they are at risk from then on, so that their tokens are cancelled and `on_lost = cancel`
+    /// drops them at their next await. Their outcomes are refused if another call takes the key
+    /// meanwhile, and nobody enforces their deadlines.
     pub running: usize,
     /// Outcomes and releases that the store had not taken.
     pub unsettled: usize,
@@ -44,6 +46,9 @@ impl Idem {
             unsettled: core.keeper.backlog().len(),
         };
         core.life.shut();
+        for attempt in core.flights.attempts() {
+            attempt.left_by_the_keeper();
+        }
         core.keeper.nudge();
         report
     }

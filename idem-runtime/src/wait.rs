@@ -70,7 +70,9 @@ impl Arrival {
             if now >= until {
                 return Err(self.wait_ended(retry_after));
             }
-            let _ = tokio::time::timeout_at(self.core.clock.instant(until), turn).await;
+            // Looks again now and then: a turn may have gone to a call that nobody polls.
+            let again = until.min(now.after(LONGEST_POLL));
+            let _ = tokio::time::timeout_at(self.core.clock.instant(again), turn).await;
         }
     }
 
@@ -173,7 +175,7 @@ impl Arrival {
         self.in_progress(retry_after)
     }
 
-    fn wait_ended(&self, retry_after: Option<Duration>) -> Error {
+    pub(crate) fn wait_ended(&self, retry_after: Option<Duration>) -> Error {
         let waited = self.now().since(self.at);
         self.tell(EventKind::WaitEnded { waited });
         self.in_progress(retry_after)

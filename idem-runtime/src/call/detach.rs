@@ -20,7 +20,7 @@ impl<R, W: Copy + Send + Sync + 'static> Running<R, W> {
         R: Detachable,
     {
         let refuse = self.table.refuse;
-        let shutting_down = self.action.arrival.error(ErrorKind::ShuttingDown);
+        let lost = self.action.arrival.error(ErrorKind::LeaseLost);
         let context = self.action.arrival.context.clone();
         let task = async move {
             match self.renew_while(body).await {
@@ -33,7 +33,7 @@ impl<R, W: Copy + Send + Sync + 'static> Running<R, W> {
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 // The runtime is going away and took the task with it.
-                Err(_) => refuse(shutting_down),
+                Err(_) => refuse(lost.detail("its task ended with its runtime")),
             },
         }
     }

@@ -47,13 +47,14 @@ impl Backlog {
         std::mem::take(&mut lock(&self.waiting))
     }
 
-    /// Gives up what waits: nobody will do it. It stays in the count, for the report of a shutdown.
+    /// Gives up what waits: nobody will do it.
     pub(super) fn discard(&self) {
         for (_core, job) in self.take() {
             match job {
                 Job::Release(attempt) | Job::Complete(attempt, _) => drop(Ends(attempt)),
                 Job::Forget { .. } => {}
             }
+            self.done();
         }
     }
 

@@ -60,13 +60,20 @@ impl Drop for Ends {
 }
 
 async fn release(core: &Core, attempt: &Arc<Attempt>, since: Moment) {
-    let gives_up = since.after(longest_life(attempt));
     let mut pause = FIRST_PAUSE;
     loop {
         let now = core.clock.now();
         let freed = with_store(core, |store| async move { free(&*store, attempt, now).await });
         let Err(error) = freed.await else { return };
-        if !wait_for_next(core, &mut pause, gives_up).await {
+        // A store that answers with an error may do so for ever: duplicates here need not wait for
+        // it, and it is asked for a lease at the most.
+        let patience = if error.is_answer() {
+            attempt.seat().vacate();
+            attempt.terms().lease
+        } else {
+            longest_life(attempt)
+        };
+        if !wait_for_next(core, &mut pause, since.after(patience)).await {
             attempt.tell(EventKind::ReleaseFailed { error: &error });
             return;
         }

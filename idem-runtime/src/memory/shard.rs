@@ -76,7 +76,8 @@ impl Shards {
                     standing: &slot.standing,
                     left: slot.ends.since(now),
                 }));
-                let changed = apply(found, change, now);
+                let (changed, ends) = apply(found, change, now);
+                shard.earliest_end = shard.earliest_end.min(ends);
                 let watch = if changed { shard.watch_of(key) } else { None };
                 drop(shard);
                 wake(watch);
@@ -186,32 +187,33 @@ fn wake(watch: Option<watch::Sender<()>>) {
     }
 }
 
-/// Applies a change to a live slot; says whether a waiter has to hear of it.
-fn apply(mut found: OccupiedEntry<'_, Slot>, change: Change, now: Moment) -> bool {
-    match change {
-        Change::Keep => return false,
+/// Applies a change to a live slot; says whether a waiter has to hear of it, and when it ends now.
+fn apply(mut found: OccupiedEntry<'_, Slot>, change: Change, now: Moment) -> (bool, Moment) {
+    let slot = found.get_mut();
+    let changed = match change {
+        Change::Keep => false,
         Change::Put { record, life } => {
-            let slot = found.get_mut();
             slot.standing = Standing::Record(record);
             slot.ends = now.after(life);
+            true
         }
         Change::Extend { retention_ms, life } => {
-            let slot = found.get_mut();
             if let Standing::Record(record) = &mut slot.standing {
                 record.retention_ms = retention_ms;
             }
             slot.ends = now.after(life);
-            return false;
+            false
         }
         Change::Fence(fence) => {
-            if let Standing::Record(record) = &mut found.get_mut().standing {
+            if let Standing::Record(record) = &mut slot.standing {
                 record.fence = fence;
             }
-            return false;
+            false
         }
         Change::Remove => {
             found.remove();
+            return (true, Moment::NEVER);
         }
-    }
-    true
+    };
+    (changed, slot.ends)
 }

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
 mod calls;
+mod edges;
 mod keeper;

@@ -6,18 +6,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use atomic_waker::AtomicWaker;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::event::{EventKind, Phase};
+use crate::event::EventKind;
 use crate::fingerprint::Fingerprint;
 use crate::flight::Seat;
 use crate::idem::Core;
-use crate::policy::{OnLost, Terms};
+use crate::policy::Terms;
 use crate::protocol::Moment;
 use crate::protocol::tenure::Tenure;
 use crate::record::{Flags, Owner, Payload, Record, State};
@@ -25,6 +24,7 @@ use crate::record_key::RecordKey;
 use crate::sync::lock;
 
 mod due;
+mod loss;
 mod renewal;
 mod stage;
 
@@ -199,27 +199,6 @@ impl Attempt {
         lock(&self.progress).lost
     }
 
-    /// The token that is cancelled when the lease is at risk or lost, or the action is stopped.
-    pub(crate) fn token(&self) -> &CancellationToken {
-        let token = self.token.get_or_init(CancellationToken::new);
-        let progress = lock(&self.progress);
-        if progress.lost || progress.told_at_risk || progress.stop.is_some() {
-            token.cancel();
-        }
-        token
-    }
-
-    /// Whether something may stop the body: only then does each poll look.
-    pub(crate) fn may_be_stopped(&self) -> bool {
-        self.terms.on_lost == OnLost::Cancel || self.terms.deadline.is_some()
-    }
-
-    /// Why the body is to be dropped, if it is. Registers `waker` to be woken when that changes.
-    pub(crate) fn stop(&self, waker: &Waker) -> Option<Stop> {
-        self.stopped.register(waker);
-        self.has_stop.load(Ordering::Acquire).then(|| lock(&self.progress).stop).flatten()
-    }
-
     /// Whether the body may be polled for the first time: the lease has two thirds left, the store
     /// remembers as long as the policy says. From then on the keeper sees to the lease.
     pub(crate) fn try_start(&self, now: Moment) -> Starting {
@@ -334,65 +313,6 @@ impl Attempt {
                 return;
             }
             answered.await;
-        }
-    }
-
-    /// Takes note that another owner's record stands. Tells so once.
-    pub(crate) fn lost(&self, phase: Phase) {
-        let mut progress = lock(&self.progress);
-        if std::mem::replace(&mut progress.lost, true) {
-            return;
-        }
-        let stopped =
-            self.terms.on_lost == OnLost::Cancel && self.set_stop(&mut progress, Stop::LeaseLost);
-        drop(progress);
-        self.cancel_token();
-        if stopped {
-            self.wake();
-        }
-        self.tell(EventKind::LeaseLost { phase });
-        // The key is another's: duplicates here are to ask the store, not to wait for this body.
-        if phase == Phase::Running {
-            self.seat.vacate();
-        }
-    }
-
-    /// Says whether there is an action to stop: it is woken once the lock is released, since a waker
-    /// may run anything, the action's drop as well.
-    fn set_stop(&self, progress: &mut Progress, stop: Stop) -> bool {
-        let acts = matches!(progress.stage, Stage::Running | Stage::Asking);
-        if acts {
-            progress.stop.get_or_insert(stop);
-            self.has_stop.store(true, Ordering::Release);
-        }
-        acts
-    }
-
-    /// Nobody will renew this any more: it is at risk from now on.
-    pub(crate) fn left_by_the_keeper(&self) {
-        let mut progress = lock(&self.progress);
-        if progress.told_at_risk || progress.lost || progress.stage == Stage::Over {
-            return;
-        }
-        progress.told_at_risk = true;
-        let stopped =
-            self.terms.on_lost == OnLost::Cancel && self.set_stop(&mut progress, Stop::LeaseLost);
-        drop(progress);
-        self.cancel_token();
-        if stopped {
-            self.wake();
-        }
-        self.tell(EventKind::LeaseAtRisk);
-    }
-
-    /// Wakes the action, to see that it is stopped.
-    pub(crate) fn wake(&self) {
-        self.stopped.wake();
-    }
-
-    fn cancel_token(&self) {
-        if let Some(token) = self.token.get() {
-            token.cancel();
         }
     }
 

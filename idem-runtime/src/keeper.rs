@@ -34,6 +34,9 @@ pub(crate) use backlog::Backlog;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The longest pause between two tries to connect: leases run out meanwhile, and it is one try for
+/// the whole process.
+const LONGEST_PAUSE_TO_CONNECT: Duration = Duration::from_millis(200);
 /// How long one try at the keeper's connection may take.
 const LONGEST_OPENING: Duration = Duration::from_secs(30);
 /// How long the keeper waits after a tick that panicked.
@@ -218,7 +221,7 @@ async fn connect(core: Weak<Core>) {
         }
         drop(core);
         tokio::time::sleep(jittered(pause)).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(LONGEST_PAUSE_TO_CONNECT);
     }
 }
 

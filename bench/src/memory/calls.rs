@@ -55,8 +55,16 @@ pub(super) fn figures(rounds: usize, keys: usize) -> anyhow::Result<[Figure; 4]>
     Ok([
         aimed(figure("first call against a write", FIRST, WRITE), 14.0, parts.of_first_call()),
         aimed(figure("replay against a read", REPLAY, READ), 8.0, parts.of_replay()),
-        figure("first call against a write and a read", FIRST, WRITE_AND_READ),
-        figure("replay against a write and a read", REPLAY, WRITE_AND_READ),
+        aimed(
+            figure("first call against a write and a read", FIRST, WRITE_AND_READ),
+            14.0,
+            parts.of_first_call(),
+        ),
+        aimed(
+            figure("replay against a write and a read", REPLAY, WRITE_AND_READ),
+            8.0,
+            parts.of_replay(),
+        ),
     ])
 }
 

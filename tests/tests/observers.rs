@@ -13,6 +13,10 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 
+/// One test at a time: `tracing` remembers for the whole process whether anybody listens, and a test
+/// without a subscriber beside one that has one makes it forget.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Every `tracing` event of this thread, as a line.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
@@ -94,6 +98,7 @@ const EXPECTED: [&str; 11] = [
 /// only as a hash.
 #[tokio::test(start_paused = true)]
 async fn events_are_traced() {
+    let _alone = ALONE.lock().await;
     let (lines, _listening) = listen();
     let process = live_a_little(&World::new()).await;
     let lines = lines.0.lock().unwrap().clone();
@@ -123,6 +128,7 @@ async fn events_are_traced() {
 /// The same events are counted, with documented names and units, and no label is a key.
 #[tokio::test(start_paused = true)]
 async fn events_are_counted() {
+    let _alone = ALONE.lock().await;
     let recorder = metrics_util::debugging::DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     let _counting = metrics::set_default_local_recorder(&recorder);

@@ -15,52 +15,45 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResult, Value};
+use redis::{Pipeline, RedisError, RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
 use tokio::task::JoinError;
 
 use crate::builder::Times;
+use crate::place::Place;
 use crate::scripts::Script;
 
 /// After an attempt that failed, those who wait for it learn of it this much later: a server that
 /// refuses connections is not asked more often.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
-/// Commands that may wait for their turn to be written.
-const QUEUED_COMMANDS: usize = 512;
 
 /// A connection that is open, or being opened.
 type Line = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
 /// The lines by runtime; without a line, the next command opens one.
 type Lines = Mutex<HashMap<Id, Option<Line>>>;
 
-/// One connection to the server for each runtime.
+/// One connection to one server for each runtime.
 pub(crate) struct Connections {
-    client: Client,
-    config: AsyncConnectionConfig,
+    place: Place,
+    times: Times,
     lines: Arc<Lines>,
     /// Dropped with the last handle: ends the tasks that wait for their runtime's end.
     life: watch::Sender<()>,
 }
 
 impl Connections {
-    pub(crate) fn new(client: Client, times: Times) -> Self {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(times.connect))
-            .set_response_timeout(Some(times.command))
-            .set_pipeline_buffer_size(QUEUED_COMMANDS);
-        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+    pub(crate) fn new(place: Place, times: Times) -> Self {
+        Self { place, times, lines: Arc::default(), life: watch::channel(()).0 }
     }
 
     /// The same server, by connections of its own.
     pub(crate) fn separate(&self) -> Self {
-        let (client, config) = (self.client.clone(), self.config.clone());
-        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+        Self::new(self.place.clone(), self.times)
     }
 
-    /// Host and port, or the socket's path.
-    pub(crate) fn address(&self) -> String {
-        self.client.get_connection_info().addr().to_string()
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Sends commands together and gives the reply to each; a refusal of the server's is a reply.
@@ -72,26 +65,23 @@ impl Connections {
             let mut connection = line.clone().await?;
             connection.req_packed_commands(commands, 0, commands.len()).await
         };
-        sent.await.inspect_err(|error| self.give_up(runtime.id(), &line, error))
+        let sent = sent.await.inspect_err(|error| self.give_up(runtime.id(), &line, error))?;
+        // It was the master when the connection was opened: the next command looks for the new one.
+        if let Some(error) = sent.iter().find_map(read_only) {
+            self.give_up(runtime.id(), &line, &error);
+        }
+        Ok(sent)
     }
 
-    /// Calls a script, several times over for several records; gives it to the server first if that
-    /// has forgotten it. A call that was not reached has the failure for its reply.
-    pub(crate) async fn call(
-        &self,
-        script: &Script,
-        calls: impl IntoIterator<Item = Cmd>,
-    ) -> Vec<RedisResult<Value>> {
-        let mut commands = Pipeline::new();
-        for call in calls {
-            commands.add_command(call);
-        }
-        let mut replies: Vec<_> = match self.send(&commands).await {
+    /// Sends calls of one script, and gives the server the script first if that has forgotten it. A
+    /// call that was not reached has the failure for its reply.
+    pub(crate) async fn call(&self, script: &Script, calls: &Pipeline) -> Vec<RedisResult<Value>> {
+        let mut replies: Vec<_> = match self.send(calls).await {
             Ok(replies) => replies.into_iter().map(Ok).collect(),
-            Err(error) => return vec![Err(error); commands.len()],
+            Err(error) => return vec![Err(error); calls.len()],
         };
         if replies.iter().any(is_forgotten) {
-            self.call_forgotten(script, &commands, &mut replies).await;
+            self.call_forgotten(script, calls, &mut replies).await;
         }
         replies
     }
@@ -137,10 +127,10 @@ impl Connections {
     }
 
     fn open(&self, runtime: &Handle) -> Line {
-        let (client, config) = (self.client.clone(), self.config.clone());
+        let (place, times) = (self.place.clone(), self.times);
         // A task, so that it does not stand still between the commands that look at it.
         let opening = runtime.spawn(async move {
-            let opened = client.get_multiplexed_async_connection_with_config(&config).await;
+            let opened = times.open(&place, times.connection()).await;
             if opened.is_err() {
                 tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
             }
@@ -156,7 +146,7 @@ impl Connections {
             _ => None,
         };
         let Some(line) = ends else { return };
-        let address = self.address();
+        let address = self.place.address();
         if line.peek().is_some_and(Result::is_ok) {
             tracing::warn!(
                 target: "idem",
@@ -203,6 +193,13 @@ fn not_opened(why: &JoinError) -> RedisError {
     io::Error::other(reason).into()
 }
 
+fn read_only(reply: &Value) -> Option<RedisError> {
+    match reply {
+        Value::ServerError(error) if error.code() == "READONLY" => Some(error.clone().into()),
+        _ => None,
+    }
+}
+
 fn is_forgotten(reply: &RedisResult<Value>) -> bool {
     matches!(reply, Ok(Value::ServerError(error)) if error.code() == "NOSCRIPT")
 }
@@ -214,7 +211,7 @@ fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<Id, Option<Line>>> {
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connections")
-            .field("address", &self.address())
+            .field("address", &self.place.address())
             .field("runtimes", &lock(&self.lines).len())
             .finish_non_exhaustive()
     }

@@ -21,9 +21,9 @@ const RIGHTS: [&str; 14] = [
     "+pexpire",
     "+del",
     "+time",
-    "+publish",
-    "+subscribe",
-    "+unsubscribe",
+    "+spublish",
+    "+ssubscribe",
+    "+sunsubscribe",
 ];
 
 fn user(server: &RedisServer, rights: &[&str]) -> String {
@@ -44,7 +44,7 @@ async fn the_rights_that_are_asked_for_are_enough() {
     let waiter = process_with(backend, |builder| builder);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("a waiter subscribes", || server.calls("subscribe") > 0).await;
+            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
             // Renewed, with a fence, for longer than a lease.
             tokio::time::sleep(Duration::from_millis(1_500)).await;
             idem_runtime::lease().unwrap().fence().await.unwrap();

@@ -15,7 +15,7 @@ use crate::sentinels::Sentinels;
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// One server.
-    Server(Client),
+    Server(Arc<Client>),
     /// The server that sentinels name the master.
     Master(Arc<Sentinels>),
 }
@@ -39,7 +39,7 @@ impl Place {
             Self::Server(client) => {
                 let info = client.get_connection_info().clone();
                 let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-                Ok(Self::Server(Client::open(info.set_redis_settings(settings))?))
+                Ok(Self::Server(Arc::new(Client::open(info.set_redis_settings(settings))?)))
             }
             Self::Master(sentinels) => Ok(Self::Master(Arc::new(sentinels.with_pushes()))),
         }

@@ -7,6 +7,7 @@ use futures_util::stream::FuturesUnordered;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, Value};
 
+use crate::builder::Times;
 use crate::check::Greeting;
 use crate::place::Manner;
 
@@ -17,11 +18,17 @@ pub(crate) struct Sentinels {
     /// The name under which they watch it.
     master: String,
     manner: Manner,
+    times: Times,
 }
 
 impl Sentinels {
-    pub(crate) fn new(sentinels: Vec<Client>, master: String, manner: Manner) -> Self {
-        Self { sentinels, master, manner }
+    pub(crate) fn new(
+        sentinels: Vec<Client>,
+        master: String,
+        manner: Manner,
+        times: Times,
+    ) -> Self {
+        Self { sentinels, master, manner, times }
     }
 
     pub(crate) fn with_pushes(&self) -> Self {
@@ -29,6 +36,7 @@ impl Sentinels {
             sentinels: self.sentinels.clone(),
             master: self.master.clone(),
             manner: self.manner.with_pushes(),
+            times: self.times,
         }
     }
 
@@ -49,7 +57,7 @@ impl Sentinels {
         &self,
         config: &AsyncConnectionConfig,
     ) -> RedisResult<MultiplexedConnection> {
-        let named = self.sentinels.iter().map(|sentinel| self.ask(sentinel, config));
+        let named = self.sentinels.iter().map(|sentinel| self.ask(sentinel));
         let mut named: FuturesUnordered<_> = named.collect();
         let (mut tried, mut fault) = (Vec::new(), None);
         while let Some(answer) = named.next().await {
@@ -70,12 +78,9 @@ impl Sentinels {
     }
 
     /// The server that this sentinel holds for the master.
-    async fn ask(
-        &self,
-        sentinel: &Client,
-        config: &AsyncConnectionConfig,
-    ) -> RedisResult<(String, u16)> {
-        let mut connection = sentinel.get_multiplexed_async_connection_with_config(config).await?;
+    async fn ask(&self, sentinel: &Client) -> RedisResult<(String, u16)> {
+        let config = self.times.connection();
+        let mut connection = sentinel.get_multiplexed_async_connection_with_config(&config).await?;
         let mut command = redis::cmd("SENTINEL");
         command.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.master);
         let named: Option<(String, u16)> = command.query_async(&mut connection).await?;

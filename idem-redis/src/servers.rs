@@ -41,12 +41,12 @@ impl Servers {
         let client = |info| certificates.client(info).map_err(unusable);
         Ok(match address {
             Address::Server(info) => {
-                Self::One(Connections::new(Place::Server(client(info)?), times))
+                Self::One(Connections::new(Place::Server(Arc::new(client(info)?)), times))
             }
             Address::Sentinels { sentinels, master, login, encrypted } => {
                 let sentinels = sentinels.into_iter().map(client).collect::<Result<_, _>>()?;
                 let manner = Manner { login, encrypted, certificates: certificates.clone() };
-                let sentinels = Sentinels::new(sentinels, master, manner);
+                let sentinels = Sentinels::new(sentinels, master, manner, times);
                 Self::One(Connections::new(Place::Master(Arc::new(sentinels)), times))
             }
             Address::Cluster(nodes) => {

@@ -1,5 +1,7 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+mod redis_cluster;
+mod redis_sentinels;
 mod redis_server;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +10,8 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use redis_cluster::RedisCluster;
+pub use redis_sentinels::RedisSentinels;
 pub use redis_server::RedisServer;
 
 /// The lease of most tests.

@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// test process that is killed.
 const RUN: &str = r#"
 dir=$(mktemp -d) && cd "$dir" || exit 1
-redis-server "$@" </dev/null >/dev/null 2>&1 &
+: >redis.conf
+redis-server redis.conf "$@" </dev/null >/dev/null 2>&1 &
 echo $!
 cat >/dev/null
 kill -KILL $! 2>/dev/null
@@ -64,6 +65,18 @@ impl RedisServer {
         panic!("no redis-server started: is it installed? (apt-get install redis-server)");
     }
 
+    /// Where it listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it has been started and not been killed.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.process.is_some()
+    }
+
     /// Its address.
     #[must_use]
     pub fn url(&self) -> String {
@@ -83,6 +96,46 @@ impl RedisServer {
     pub fn ask<T: FromRedisValue>(&self, command: &[&str]) -> T {
         let reply = connect(self.port).and_then(|mut server| query(&mut server, command));
         reply.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Sends a command for each of many last arguments, all at once.
+    ///
+    /// # Panics
+    /// If the server refuses one, or does not answer.
+    pub fn ask_each<T: FromRedisValue>(&self, command: &[&str], last: &[String]) -> Vec<T> {
+        let mut commands = redis::Pipeline::with_capacity(last.len());
+        for last in last {
+            commands.cmd(command[0]).arg(&command[1..]).arg(last);
+        }
+        let replies = connect(self.port).and_then(|mut server| commands.query(&mut server));
+        replies.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Waits until as many replicas have all that this server has now.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn wait_for_replicas(&self, count: usize) {
+        let offset = |line: &str| line.rsplit_once("offset=")?.1.split(',').next()?.parse().ok();
+        let wanted: u64 = self.info("replication", "master_repl_offset");
+        let start = Instant::now();
+        loop {
+            let info: String = self.ask(&["INFO", "replication"]);
+            let replicas = info.lines().filter(|line| line.starts_with("slave"));
+            let up_to_date = replicas.filter_map(offset).filter(|has: &u64| *has >= wanted);
+            if up_to_date.count() >= count {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "replicas lag behind: {info}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A number out of a section of what the server says of itself.
+    fn info(&self, section: &str, name: &str) -> u64 {
+        let info: String = self.ask(&["INFO", section]);
+        let field = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
+        info.lines().find_map(field).unwrap_or_else(|| panic!("no {name} in {info}"))
     }
 
     /// How often each command was carried out since the counters were reset.
@@ -178,7 +231,7 @@ impl Drop for Process {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
 }

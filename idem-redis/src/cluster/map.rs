@@ -34,7 +34,7 @@ impl Node {
         manner: &Manner,
         times: Times,
     ) -> RedisResult<Arc<Self>> {
-        let place = Place::Server(manner.client(host, port)?);
+        let place = Place::Server(Arc::new(manner.client(host, port)?));
         let connections = Connections::new(place, times);
         Ok(Arc::new(Self { host: host.to_owned(), port, connections }))
     }

@@ -62,7 +62,7 @@ impl Cluster {
 
     /// For a person.
     pub(crate) fn address(&self) -> String {
-        let seeds: Vec<_> = self.0.seeds.iter().map(|node| node.to_string()).collect();
+        let seeds: Vec<_> = self.0.seeds.iter().map(ToString::to_string).collect();
         format!("the cluster of {}", seeds.join(", "))
     }
 

@@ -12,7 +12,7 @@ use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinels::RedisSentinels;
-pub use redis_server::RedisServer;
+pub use redis_server::{RedisServer, free_port};
 
 /// The lease of most tests.
 pub const LEASE: Duration = Duration::from_secs(1);

@@ -231,7 +231,12 @@ impl Drop for Process {
     }
 }
 
-pub(crate) fn free_port() -> u16 {
+/// A port that nobody listens on now.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
 }

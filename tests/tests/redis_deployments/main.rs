@@ -11,4 +11,5 @@ mod cluster;
 mod conformance;
 mod lost_master;
 mod moved_slot;
+mod reached;
 mod sentinels;

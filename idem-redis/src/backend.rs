@@ -15,6 +15,7 @@ use redis::{RedisResult, Value};
 
 use crate::builder::{RedisBuilder, Times};
 use crate::changes::Changes;
+use crate::doctor::Doctor;
 use crate::error::{ConnectError, unreached};
 use crate::names::record_name;
 use crate::reply;
@@ -56,6 +57,28 @@ impl RedisBackend {
     /// `?protocol=resp3` commands go by RESP3.
     pub fn builder(url: impl Into<String>) -> RedisBuilder {
         RedisBuilder::new(url.into())
+    }
+
+    /// Looks at the deployment: what endangers the promises, what works less well than it could, and
+    /// what to do about it. The findings come worst first, and none is good news.
+    ///
+    /// Every master is looked at, every node of a cluster that has slots, and sentinels, by
+    /// connections of its own and with the rights that the user has: what it may not look at is a
+    /// finding too. Nothing is written. It takes some fifteen round trips to each server, each within
+    /// the times set on the builder.
+    ///
+    /// ```no_run
+    /// # async fn look(backend: idem_redis::RedisBackend) -> Result<(), idem_redis::ConnectError> {
+    /// for finding in backend.doctor().prefix("shop").await? {
+    ///     println!("{finding}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConnectError`], when awaited: the server is not there, or no node of the cluster is.
+    pub fn doctor(&self) -> Doctor {
+        Doctor::new(&self.servers, self.times)
     }
 
     pub(crate) fn new(servers: Arc<Servers>, times: Times) -> Self {

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::RedisBackend;
 use crate::address::Address;
 use crate::check::check;
+use crate::doctor;
 use crate::error::ConnectError;
 use crate::place::{Certificates, Place};
 use crate::servers::Servers;
@@ -105,7 +106,9 @@ impl RedisBuilder {
     /// Connects, and looks whether the servers will do: their version, their role, and whether the
     /// user may run scripts.
     ///
-    /// Of a cluster one node has to be there; one that is away is told of in the log.
+    /// Of a cluster one node has to be there; one that is away is told of in the log. So is a
+    /// setting that endangers what idem promises, as far as `INFO` shows it and the user may ask for
+    /// it; [`RedisBackend::doctor`] finds more.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong and what to change.
@@ -117,6 +120,7 @@ impl RedisBuilder {
         }
         let servers = Servers::new(Address::parse(&url)?, times, &certificates)?;
         check(&servers).await?;
+        doctor::warn(&servers, times).await;
         Ok(RedisBackend::new(Arc::new(servers), times))
     }
 }

@@ -22,15 +22,7 @@ pub(crate) async fn check(servers: &Servers) -> Result<(), ConnectError> {
 
 /// One node has to be there; of the others, those that are must do as well.
 async fn check_cluster(cluster: &Cluster) -> Result<(), ConnectError> {
-    cluster.learn().await.map_err(|error| match error.code() {
-        // What a server that is no node says.
-        Some("ERR") => ConnectError::Role {
-            address: cluster.address(),
-            role: "no node of a cluster",
-            needed: "use an address that begins with `redis://`",
-        },
-        _ => ConnectError::Unreachable { address: cluster.address(), reason: reason(&error) },
-    })?;
+    learn(cluster).await?;
     let (mut reached, mut last) = (false, None);
     for node in cluster.nodes() {
         match Server(&node.connections).check(Part::Node).await {
@@ -48,15 +40,29 @@ async fn check_cluster(cluster: &Cluster) -> Result<(), ConnectError> {
     }
 }
 
+/// Learns which node has which slots.
+pub(crate) async fn learn(cluster: &Cluster) -> Result<(), ConnectError> {
+    cluster.learn().await.map_err(|error| match error.code() {
+        // What a server that is no node says.
+        Some("ERR") => ConnectError::Role {
+            address: cluster.address(),
+            role: "no node of a cluster",
+            needed: "use an address that begins with `redis://`",
+        },
+        _ => ConnectError::Unreachable { address: cluster.address(), reason: reason(&error) },
+    })
+}
+
 /// What part a server has to play.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
     Alone,
     Node,
 }
 
 /// A server that is asked.
-struct Server<'a>(&'a Connections);
+#[derive(Clone, Copy)]
+pub(crate) struct Server<'a>(pub(crate) &'a Connections);
 
 impl Server<'_> {
     async fn check(&self, part: Part) -> Result<(), ConnectError> {
@@ -76,15 +82,15 @@ impl Server<'_> {
         Ok(())
     }
 
-    async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
+    pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
         self.0.send(commands).await.map_err(|error| self.unreachable(reason(&error)))
     }
 
-    fn unreachable(&self, reason: String) -> ConnectError {
+    pub(crate) fn unreachable(&self, reason: String) -> ConnectError {
         ConnectError::Unreachable { address: self.address(), reason }
     }
 
-    fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.0.place().address()
     }
 
@@ -108,15 +114,15 @@ impl Server<'_> {
     }
 }
 
-fn reason(error: &RedisError) -> String {
+pub(crate) fn reason(error: &RedisError) -> String {
     if error.is_timeout() { "no answer in time".to_owned() } else { error.to_string() }
 }
 
 /// What a server says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Greeting {
-    server: String,
-    version: String,
+    pub(crate) server: String,
+    pub(crate) version: String,
     mode: String,
     role: String,
 }

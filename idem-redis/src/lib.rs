@@ -4,6 +4,7 @@
 mod address;
 mod builder;
 mod check;
+mod doctor;
 
 // The operations: names and scripts on their way to the server.
 mod backend;
@@ -24,4 +25,5 @@ mod changes;
 
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;
+pub use doctor::{Doctor, Finding, Severity, Topic};
 pub use error::ConnectError;

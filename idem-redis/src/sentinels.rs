@@ -1,6 +1,7 @@
 //! Sentinels: asked which server is the master whenever a connection is opened.
 
 use std::io;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -9,7 +10,8 @@ use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, V
 
 use crate::builder::Times;
 use crate::check::Greeting;
-use crate::place::Manner;
+use crate::connections::Connections;
+use crate::place::{Manner, Place};
 
 /// Who knows the master.
 #[derive(Debug)]
@@ -38,6 +40,20 @@ impl Sentinels {
             manner: self.manner.with_pushes(),
             times: self.times,
         }
+    }
+
+    pub(crate) fn each(&self) -> &[Client] {
+        &self.sentinels
+    }
+
+    pub(crate) fn master(&self) -> &str {
+        &self.master
+    }
+
+    /// A server of the deployment.
+    pub(crate) fn server(&self, host: &str, port: u16) -> RedisResult<Connections> {
+        let place = Place::Server(Arc::new(self.manner.client(host, port)?));
+        Ok(Connections::new(place, self.times))
     }
 
     pub(crate) fn address(&self) -> String {

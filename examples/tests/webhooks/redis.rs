@@ -89,7 +89,7 @@ fn a_server_that_is_not_there_is_one_line() {
 
 #[test]
 fn an_address_that_is_none_is_one_line_and_not_repeated() {
-    for url in ["http://:secret@host", "rediss://:secret@host"] {
+    for url in ["http://:secret@host", "redis-sentinel://:secret@host"] {
         let said = Desk::new().run(&["--backend", url]);
         assert_eq!((said.code, said.stderr.lines().count()), (Some(1), 1), "{}", said.stderr);
         let told =

@@ -116,6 +116,10 @@ impl Map {
         self.nodes.get(self.index(slot)?)
     }
 
+    pub(super) fn unserved(&self) -> usize {
+        usize::from(SLOTS) - self.slots.iter().flatten().count()
+    }
+
     pub(super) fn at(&self, host: &str, port: u16) -> Option<&Arc<Node>> {
         self.nodes.iter().find(|node| node.is_at(host, port))
     }

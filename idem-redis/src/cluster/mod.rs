@@ -16,6 +16,7 @@ use futures_util::future::join_all;
 use redis::{Cmd, Pipeline, RedisResult, Value};
 
 use crate::builder::Times;
+use crate::connections::Connections;
 use crate::place::{Manner, Place};
 use crate::scripts::Script;
 use crate::servers::{Call, carry};
@@ -147,6 +148,17 @@ impl Cluster {
         }
         // Slots seldom move alone.
         self.learn_soon();
+    }
+
+    /// Any server of the cluster, by connections of its own.
+    pub(crate) fn server(&self, host: &str, port: u16) -> RedisResult<Connections> {
+        let place = Place::Server(Arc::new(self.0.manner.client(host, port)?));
+        Ok(Connections::new(place, self.0.times))
+    }
+
+    /// How many slots no node is known to serve.
+    pub(crate) fn unserved(&self) -> usize {
+        self.map().unserved()
     }
 
     /// The node at an address, with the connections it has if it is known.

@@ -137,27 +137,21 @@ async fn clocks_of(
     (clocks, unseen)
 }
 
-/// Looks at what shows at once, in the time of one command, and logs what endangers the promises.
-/// A right that is missing, or a server that is away, is no matter here.
+/// Looks at what shows at once, for as long as one command may take, and logs what endangers the
+/// promises. A right that is missing, or a server that is away, is no matter here.
 pub(crate) async fn warn(servers: &Servers, times: Times) {
-    let seen = async {
-        match servers {
-            Servers::One(server) => {
-                let fails_over = matches!(server.place(), Place::Master(_));
-                (vec![glance(Server(server)).await], fails_over)
-            }
-            Servers::Cluster(cluster) => {
-                let nodes = cluster.nodes();
-                let glances = nodes.iter().map(|node| glance(Server(&node.connections)));
-                (join_all(glances).await, true)
-            }
+    let glance = |server| timeout(times.command, glance(Server(server)));
+    let (seen, fails_over) = match servers {
+        Servers::One(server) => {
+            let fails_over = matches!(server.place(), Place::Master(_));
+            (vec![glance(server).await], fails_over)
+        }
+        Servers::Cluster(cluster) => {
+            let nodes = cluster.nodes();
+            (join_all(nodes.iter().map(|node| glance(&node.connections))).await, true)
         }
     };
-    let Ok((seen, fails_over)) = timeout(times.command, seen).await else {
-        tracing::debug!(target: "idem", "no look at the settings of Redis: it took too long");
-        return;
-    };
-    for finding in seen.iter().flatten().flat_map(|seen| settings(seen, fails_over)) {
+    for finding in seen.iter().flatten().flatten().flat_map(|seen| settings(seen, fails_over)) {
         if finding.severity >= Severity::Endangers {
             let Finding { server, topic, what, advice, .. } = finding;
             tracing::warn!(

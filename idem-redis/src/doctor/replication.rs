@@ -11,10 +11,16 @@ const LONGEST_LAG: u64 = 10;
 /// `fails_over`: whether somebody is there to make a replica the master.
 pub(super) fn findings(seen: &Seen, fails_over: bool) -> Vec<Finding> {
     let Some(info) = &seen.info else { return Vec::new() };
-    let Some(replicas) = info.number::<u64>("connected_slaves") else { return Vec::new() };
     let finding = |severity, what: String, advice: &str| {
         Finding::new(severity, Topic::Replication, &seen.address, what, advice)
     };
+    // Since it was connected to, another has been made the master.
+    if info.is("role", "slave") {
+        let what = "the server is a read replica now: it refuses to write, so nothing begins, is \
+                    renewed or stored";
+        return vec![finding(Endangers, what.to_owned(), "have the address name the master")];
+    }
+    let Some(replicas) = info.number::<u64>("connected_slaves") else { return Vec::new() };
     let mut findings = Vec::new();
     // The server counts them only where it asks for some.
     let in_time: Option<u64> = info.number("min_slaves_good_slaves");

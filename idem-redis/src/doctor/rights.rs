@@ -151,6 +151,10 @@ pub(super) async fn ask(
         },
         Ok(reply) => {
             let found: Vec<i64> = redis::from_redis_value(reply).unwrap_or_default();
+            if found.len() != commands.len() {
+                let fault = "the script that asks for rights was answered with something else";
+                return Err(server.unreachable(fault.to_owned()));
+            }
             let may = found.into_iter().map(|found| match found {
                 1 => May::Yes,
                 0 => May::No,

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use idem_redis::RedisBackend;
-use idem_tests::RedisServer;
+use idem_tests::{RedisCluster, RedisServer};
 use tokio::time::Instant;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, SubscriberExt};
@@ -45,6 +45,10 @@ impl Visit for Line {
 async fn logged(port: u16, url: &str) -> Vec<String> {
     LazyLock::force(&LINES);
     builder(url).connect().await.unwrap();
+    lines_of(port)
+}
+
+fn lines_of(port: u16) -> Vec<String> {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     let of_port = format!(":{port}\"");
     lines.iter().filter(|line| line.contains(&of_port)).cloned().collect()
@@ -83,6 +87,20 @@ async fn a_right_that_is_missing_is_no_matter() {
     assert_eq!(logged(server.port(), &server.url_of("idem", "secret")).await, [""; 0]);
     let denied: Vec<redis::Value> = server.ask(&["ACL", "LOG"]);
     assert!(denied.is_empty(), "{denied:?}");
+}
+
+/// A node that stands still keeps the others from nothing.
+#[tokio::test]
+async fn every_node_that_is_there_is_looked_at() {
+    let cluster = RedisCluster::start();
+    cluster.nodes()[2].pause();
+    LazyLock::force(&LINES);
+    RedisBackend::connect(&cluster.url()).await.unwrap();
+    for node in &cluster.nodes()[..2] {
+        let lines = lines_of(node.port());
+        assert!(lines.iter().any(|line| line.contains("appendonly yes")), "{lines:#?}");
+    }
+    cluster.nodes()[2].resume();
 }
 
 /// The look takes no longer than one command may, and connecting succeeds without it.

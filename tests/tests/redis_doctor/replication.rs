@@ -4,7 +4,7 @@ use idem_redis::Severity::{Degrades, Endangers};
 use idem_redis::Topic;
 use idem_tests::{RedisServer, eventually};
 
-use crate::kit::{about, healthy, is_well, look, look_until, only, set};
+use crate::kit::{about, builder, healthy, is_well, look, look_until, only, set};
 
 /// A replica that is up to date.
 async fn replica_of(master: &RedisServer) -> RedisServer {
@@ -53,4 +53,15 @@ async fn a_replica_that_is_behind() {
     let finding = only(&findings, Topic::Replication, Degrades);
     assert!(finding.what.contains(&replica.port().to_string()), "{finding}");
     replica.resume();
+}
+
+/// Somebody has made another server the master.
+#[tokio::test]
+async fn a_server_that_was_demoted() {
+    let (server, other) = (healthy(), healthy());
+    let backend = builder(&server.url()).connect().await.unwrap();
+    is_well(&backend.doctor().await.unwrap());
+    let _: String = server.ask(&["REPLICAOF", "127.0.0.1", &other.port().to_string()]);
+    let findings = backend.doctor().await.unwrap();
+    assert!(only(&findings, Topic::Replication, Endangers).what.contains("read replica now"));
 }

@@ -99,6 +99,27 @@ async fn sentinels_that_are_away() {
     deployment.sentinels()[1].resume();
 }
 
+/// A user of the sentinels, and another one of the servers.
+#[tokio::test]
+async fn sentinels_have_users_of_their_own() {
+    let mut deployment = RedisSentinels::start();
+    for sentinel in deployment.sentinels() {
+        let right = "+sentinel|get-master-addr-by-name";
+        let _: String = sentinel.ask(&["ACL", "SETUSER", "asks", "on", ">who", right]);
+    }
+    let user = ["ACL", "SETUSER", "idem", "on", ">secret", "~*", "&*", "+@all"];
+    let _: String = deployment.master().ask(&user);
+    let url = deployment.url().replace("://", "://idem:secret@").replace("/?", "/2?");
+    let process = connect_to(&format!("{url}&sentinel_user=asks&sentinel_password=who")).await;
+    let process = process_with(process, |builder| builder);
+    assert!(process.call("a", 1).await.unwrap().stored);
+    let keyspace: String = deployment.master().ask(&["INFO", "keyspace"]);
+    assert!(keyspace.contains("db2:keys=1"), "{keyspace}");
+    let wrong = format!("{url}&sentinel_user=asks&sentinel_password=what");
+    let error = RedisBackend::connect(&wrong).await.unwrap_err();
+    assert!(!error.to_string().contains("what"), "{error}");
+}
+
 #[tokio::test]
 async fn a_master_that_nobody_knows_is_told_by_name() {
     let deployment = RedisSentinels::start();

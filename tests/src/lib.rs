@@ -1,5 +1,6 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+mod proxy;
 mod redis_server;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use proxy::{Aim, Fault, Proxy, Trap};
 pub use redis_server::RedisServer;
 
 /// The lease of most tests.

@@ -64,6 +64,12 @@ impl RedisServer {
         panic!("no redis-server started: is it installed? (apt-get install redis-server)");
     }
 
+    /// Its port, on the loopback interface.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Its address.
     #[must_use]
     pub fn url(&self) -> String {

@@ -7,12 +7,11 @@
 //! a test that stands still holds up no connection.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::RedisServer;
@@ -50,7 +49,8 @@ impl Proxy {
 
     fn before(server: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         let shared = Arc::<Shared>::default();
         let (ends, ended) = oneshot::channel();
@@ -125,6 +125,8 @@ impl Proxy {
 }
 
 async fn accept(shared: Arc<Shared>, listener: TcpListener, server: SocketAddr) {
+    let listener = tokio::net::TcpListener::from_std(listener);
+    let listener = listener.unwrap_or_else(|error| panic!("the proxy does not listen: {error}"));
     loop {
         let Ok((client, _)) = listener.accept().await else { continue };
         if !shared.refuses.load(Ordering::SeqCst) {

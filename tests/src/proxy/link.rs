@@ -78,9 +78,9 @@ impl Link<'_> {
                 Err(malformed) => return self.broken(&malformed),
             };
             self.shared.note(&command, Stage::Came);
-            let goes = match self.shared.fault_at(Way::Request, Some(&command)).await {
-                Goes::On => len,
-                Goes::Part(part) => part.min(len),
+            let (goes, ends) = match self.shared.fault_at(Way::Request, Some(&command)).await {
+                Goes::On => (len, false),
+                Goes::Part(part) => (part.min(len), true),
                 Goes::Nowhere => return swallow(&mut from).await,
             };
             if goes == len {
@@ -88,7 +88,7 @@ impl Link<'_> {
                 lock(&self.unanswered).push_back((Arc::clone(&command), replies_to(&command)));
                 self.shared.note(&command, Stage::Passed);
             }
-            if !pass(&mut to, &mut bytes, (goes, len)).await {
+            if !pass(&mut to, &mut bytes, (goes, len)).await || ends {
                 return End::Cut;
             }
         }
@@ -104,15 +104,15 @@ impl Link<'_> {
                 Err(malformed) => return self.broken(&malformed),
             };
             let (command, is_last) = self.answered(kind);
-            let goes = match self.shared.fault_at(Way::Reply, command.as_deref()).await {
-                Goes::On => len,
-                Goes::Part(part) => part.min(len),
+            let (goes, ends) = match self.shared.fault_at(Way::Reply, command.as_deref()).await {
+                Goes::On => (len, false),
+                Goes::Part(part) => (part.min(len), true),
                 Goes::Nowhere => return swallow(&mut from).await,
             };
             if let Some(command) = command.filter(|_| is_last && goes == len) {
                 self.shared.note(&command, Stage::Answered);
             }
-            if !pass(&mut to, &mut bytes, (goes, len)).await {
+            if !pass(&mut to, &mut bytes, (goes, len)).await || ends {
                 return End::Cut;
             }
         }
@@ -153,11 +153,11 @@ fn replies_to(command: &Command) -> usize {
     if command.subscribes() { command.arguments.len().max(1) } else { 1 }
 }
 
-/// Passes on `goes` of the next `len` bytes; `false` if the connection ends there.
+/// Passes on the first `goes` of the next `len` bytes.
 async fn pass(to: &mut WriteHalf<'_>, bytes: &mut Vec<u8>, (goes, len): (usize, usize)) -> bool {
     let passed = to.write_all(&bytes[..goes]).await;
     bytes.drain(..len);
-    passed.is_ok() && goes == len
+    passed.is_ok()
 }
 
 async fn more(from: &mut ReadHalf<'_>, bytes: &mut Vec<u8>) -> bool {

@@ -8,6 +8,7 @@ mod kit;
 mod commands;
 mod conformance;
 mod connect;
+mod faults;
 mod full;
 mod key_forms;
 mod lost;

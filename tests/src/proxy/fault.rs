@@ -11,6 +11,8 @@ use crate::eventually;
 /// Which commands are meant. Cheap to build; nothing is set off by it.
 #[derive(Clone, Debug, Default)]
 pub struct Aim {
+    /// Something that no command has asked for.
+    unasked: bool,
     name: Option<String>,
     arguments: Vec<String>,
     nth: Option<usize>,
@@ -21,6 +23,12 @@ impl Aim {
     #[must_use]
     pub fn all() -> Self {
         Self::default()
+    }
+
+    /// What the server sends unasked: messages of subscriptions.
+    #[must_use]
+    pub fn unasked() -> Self {
+        Self { unasked: true, ..Self::default() }
     }
 
     /// The commands of this name: `SET`.
@@ -51,8 +59,9 @@ impl Aim {
 
     /// Whether this command is meant; `None` is something unasked.
     pub(super) fn meets(&self, command: Option<&Command>) -> bool {
-        let Some(command) = command else { return self.name.is_none() };
-        self.name.as_ref().is_none_or(|name| *name == command.name)
+        let Some(command) = command else { return self.unasked || self.name.is_none() };
+        !self.unasked
+            && self.name.as_ref().is_none_or(|name| *name == command.name)
             && self
                 .arguments
                 .iter()
@@ -178,6 +187,7 @@ mod tests {
         assert!(Aim::all().meets(Some(&set)) && Aim::all().meets(None));
         assert!(Aim::command("Set").meets(Some(&set)) && !Aim::command("SET").meets(None));
         assert!(!Aim::command("GET").meets(Some(&set)));
+        assert!(Aim::unasked().meets(None) && !Aim::unasked().meets(Some(&set)));
         assert!(Aim::command("SET").about("key").about("NX").meets(Some(&set)));
         assert!(!Aim::command("SET").about("key").about("XX").meets(Some(&set)));
         // The hash as the server gives it: `SCRIPT LOAD "return 1"`.

@@ -15,6 +15,7 @@ mod cut;
 mod cut_anywhere;
 mod forgotten;
 mod late_begin;
+mod load;
 mod late_replies;
 mod late_requests;
 mod proxy;

@@ -12,6 +12,7 @@ mod faults;
 mod full;
 mod key_forms;
 mod lost;
+mod paused_calls;
 mod pauses;
 mod rights;
 mod runtimes;

@@ -72,7 +72,16 @@ impl RedisServer {
     /// As [`start_with`](Self::start_with).
     #[must_use]
     pub fn start_kept() -> Self {
-        Self::start_or_keep(&KEEPING, true)
+        Self::start_kept_with(&[])
+    }
+
+    /// The same with more settings.
+    ///
+    /// # Panics
+    /// As [`start_with`](Self::start_with).
+    #[must_use]
+    pub fn start_kept_with(settings: &[&str]) -> Self {
+        Self::start_or_keep(&[&KEEPING, settings].concat(), true)
     }
 
     fn start_or_keep(settings: &[&str], keeps: bool) -> Self {

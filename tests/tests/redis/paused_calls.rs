@@ -80,7 +80,7 @@ async fn an_action_at_risk_is_cancelled() {
     let process = process_with(connect(&server).await, |builder| builder.on_lost(OnLost::Cancel));
     let error = process.call_until("a", 1, async {
         server.pause();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
     let error = error.await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::LeaseLost, true));

@@ -1,7 +1,7 @@
 //! Scripts that the server forgets at the worst moment.
 
-use idem_runtime::Backend;
 use idem_runtime::protocol::transition::{CompleteReply, RenewReply};
+use idem_runtime::{Backend, BackendError};
 use idem_tests::{Aim, Fault, RedisServer};
 
 use super::{COMPLETE, RENEW, Rig, script_on};
@@ -66,7 +66,7 @@ async fn and_the_connection_cut_as_they_are_sent_again() {
         held.lift();
     });
     let kinds: Vec<_> =
-        replies.iter().map(|reply| reply.as_ref().map_err(|e| e.is_answer())).collect();
+        replies.iter().map(|reply| reply.as_ref().map_err(BackendError::is_answer)).collect();
     let renewed = Ok(&RenewReply::Renewed);
     assert_eq!(kinds, [renewed, renewed, Err(false), Err(false)]);
     rig.proxy.heal();

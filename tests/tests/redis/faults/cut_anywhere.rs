@@ -1,8 +1,9 @@
 //! A connection is cut at each command in turn, wherever that falls: everything that calls do succeeds
 //! all the same, and runs once.
 
+use idem_redis::RedisBackend;
 use idem_runtime::testing::Runs;
-use idem_runtime::{Error, ErrorKind, Lease, OnCrash, Source};
+use idem_runtime::{Error, ErrorKind, Lease, OnCrash, OnDuplicate, Source};
 use idem_tests::{Aim, Events, Fault, eventually};
 
 use super::{LONG_LEASE, Rig};
@@ -14,7 +15,11 @@ async fn one_of_everything(process: &Process, waiter: &Process, runs: &Runs) {
         let _run = runs.start("fenced");
         Ok::<_, Error>(lease.fence().await.unwrap())
     };
-    let call = || process.idem.call("charge").key("fenced").on_crash(OnCrash::Refuse);
+    // It would meet nobody but itself.
+    let call = || {
+        let call = process.idem.call("charge").key("fenced");
+        call.on_crash(OnCrash::Refuse).on_duplicate(OnDuplicate::Reject)
+    };
     let fenced = call().run(action).await.unwrap();
     assert!(fenced.stored && !fenced.lapsed && fenced.value > 0);
     let again = call().run(action).await.unwrap();
@@ -51,11 +56,14 @@ fn nothing_went_wrong(events: &Events) {
     }
 }
 
-/// Cuts at the n-th command after both have connected; says whether there was one.
+/// Cuts at the n-th command after both have connected, each with its version of the protocol; says
+/// whether there was one.
 async fn survives(nth: usize, cut: impl FnOnce(&Rig, Aim) -> idem_tests::Trap) -> bool {
     let rig = Rig::start();
     let process = rig.process().await;
-    let waiter = process_with(rig.connect().await, |builder| builder.lease(LONG_LEASE));
+    let url = format!("{}?protocol=resp3", rig.proxy.url());
+    let backend = RedisBackend::connect(&url).await.unwrap();
+    let waiter = process_with(backend, |builder| builder.lease(LONG_LEASE));
     let trap = cut(&rig, Aim::all().nth(nth));
     let runs = Runs::new();
     one_of_everything(&process, &waiter, &runs).await;

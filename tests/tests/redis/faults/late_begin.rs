@@ -8,7 +8,7 @@ use idem_runtime::testing::Runs;
 use idem_runtime::{Error, ErrorKind, Lease, OnCrash, Source};
 use idem_tests::{Aim, Fault, Trap, eventually};
 
-use super::{RENEW, Rig, begin_of, record_name, script_on};
+use super::{RELEASE, RENEW, Rig, begin_of, record_name, script_on};
 use crate::kit::{Process, process_with};
 
 /// The reply is missed for half of the lease: what is left then, less the tenth that is never used, is
@@ -62,8 +62,9 @@ async fn without_a_renewal_nothing_runs() {
     assert!(error.is_retryable() && !error.may_have_run(), "{error}");
     assert!(renewal.struck() > 0);
     assert!(!process.events.has("executed"));
-    let is_free = || !rig.server.ask::<bool>(&["EXISTS", &record_name("a")]);
-    eventually("the keeper has freed the key", is_free).await;
+    let released = || rig.proxy.answered(&script_on(RELEASE, "a")) > 0;
+    eventually("the keeper has freed the key", released).await;
+    assert!(!rig.server.ask::<bool>(&["EXISTS", &record_name("a")]));
     rig.proxy.heal();
     assert_eq!(process.call("a", 2).await.unwrap().source, Source::Fresh);
 }

@@ -8,7 +8,7 @@ use idem_runtime::testing::Runs;
 use idem_runtime::{Backend, Error, ErrorKind, Source};
 use idem_tests::{Aim, Fault, eventually};
 
-use super::{COMPLETE, LONG_LEASE, PEEK, Rig, begin_of, record_name, script_on};
+use super::{COMPLETE, LONG_LEASE, PEEK, RELEASE, Rig, begin_of, record_name, script_on};
 use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -102,14 +102,18 @@ async fn of_many_calls() {
 #[tokio::test]
 async fn to_a_begin_that_is_given_up() {
     let rig = Rig::start();
-    let backend = rig.connect_with(|builder| builder.command_timeout(TIMEOUT)).await;
-    let process = process_with(backend, |builder| builder.lease(LONG_LEASE).store_timeout(TIMEOUT));
+    let backend = rig.connect_with(|builder| builder.command_timeout(LONG)).await;
+    // One begin, which has a second to be carried out.
+    let process = process_with(backend, |builder| {
+        builder.lease(LONG_LEASE).store_timeout(Duration::from_secs(1))
+    });
     let held = rig.proxy.on_reply(begin_of("a"), Fault::Hold);
     let error = process.call("a", 1).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Backend, true));
-    assert!(held.struck() > 0);
-    let is_free = || !rig.server.ask::<bool>(&["EXISTS", &record_name("a")]);
-    eventually("the key is freed", is_free).await;
+    assert_eq!(held.struck(), 1);
+    let released = || rig.proxy.answered(&script_on(RELEASE, "a")) > 0;
+    eventually("the keeper has freed the key", released).await;
+    assert!(!rig.server.ask::<bool>(&["EXISTS", &record_name("a")]));
     assert!(!process.events.has("executed"));
     rig.proxy.heal();
     let outcome = process.call("a", 2).await.unwrap();

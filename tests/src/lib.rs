@@ -1,5 +1,6 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
 mod redis_server;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use proxy::{Aim, Fault, Proxy, Trap};
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinels::RedisSentinels;
 pub use redis_server::{RedisServer, free_port};

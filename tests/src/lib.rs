@@ -1,5 +1,8 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+pub mod caller;
+mod ledger;
+mod program;
 mod redis_server;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +11,8 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use ledger::Ledger;
+pub use program::Program;
 pub use redis_server::RedisServer;
 
 /// The lease of most tests.

@@ -8,7 +8,7 @@ use idem_runtime::{Builder, Error, ErrorKind, Idem, OnDrop, OnDuplicate, Outcome
 use idem_tests::caller::OPERATION;
 use idem_tests::{LEASE, eventually};
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::kit::{LONG, World, call, call_at_once};
 
@@ -48,7 +48,7 @@ async fn caller_dropped_hold() {
 #[tokio::test]
 async fn caller_dropped_release() {
     let world = World::start();
-    let process = world.process_with(|builder| builder.lease(LONG)).await;
+    let process = world.process_with(|builder| builder.lease(LONG * 5)).await;
     drop_after_effect(&process.idem, OnDrop::Release).await;
     eventually("the key is released", || world.expires_at("a").is_none()).await;
     let outcome = call_at_once(&process.idem, "a", 2).await.unwrap();
@@ -115,7 +115,7 @@ async fn caller_dropped_during_completion() {
 #[tokio::test]
 async fn caller_dropped_during_begin() {
     let world = World::start();
-    let process = world.process_with(|builder| builder.lease(LONG)).await;
+    let process = world.process_with(|builder| builder.lease(LONG * 5)).await;
     let mut gate = process.faults.hold_after(Operation::Begin);
     tokio::select! {
         _ = call(&process.idem, "a", 1) => unreachable!("the gate holds it"),
@@ -161,16 +161,16 @@ async fn hung_action() {
         let hung = call.run(|_| pending::<Result<u64, Error>>());
         let start = Instant::now();
         let renewed = async {
-            // The third of the three renewals before the deadline.
-            eventually("it is renewed", || process.events.count("renewed") == 3).await;
+            // Of the three renewals before the deadline, the second.
+            eventually("it is renewed", || process.events.count("renewed") >= 2).await;
             world.expires_at("a").unwrap()
         };
-        let (told, ends) = tokio::join!(hung, renewed);
+        let (told, ends) = tokio::join!(timeout(LONG, hung), renewed);
         let took = start.elapsed();
-        assert_eq!(told.unwrap_err().kind(), ErrorKind::DeadlineExceeded);
+        assert_eq!(told.unwrap().unwrap_err().kind(), ErrorKind::DeadlineExceeded);
         assert!(took >= deadline && took < deadline + BUSY, "{took:?}");
         eventually("the key is free", || world.expires_at("a").is_none()).await;
-        // Held for 1.5 s from here, or released right now.
+        // Held for a second from here and longer, or released right now.
         assert_eq!(world.now() >= ends, on_drop == OnDrop::Hold, "{on_drop:?}");
         assert_eq!(call_at_once(&process.idem, "a", 2).await.unwrap().value, 2);
     }

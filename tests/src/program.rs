@@ -1,7 +1,7 @@
 //! A process of a test's own, told things and telling things in lines of JSON; gone with the test.
 
 use std::fmt::Debug;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -13,13 +13,16 @@ use serde::de::DeserializeOwned;
 /// Longer than anything takes that a test waits for; only a failure waits for so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Kills the program when its standard input ends: with the `Program`, and also with a test process
+/// that is killed or interrupted, even if the program stands still just then.
+const GUARD: &str = "trap '' INT HUP TERM; cat >/dev/null; kill -KILL \"$0\" 2>/dev/null";
+
 /// A running program that tells `T`s. Dropping it kills it.
-///
-/// A program should end by itself when its standard input does, so that it does not outlive a test
-/// that was killed.
 #[derive(Debug)]
 pub struct Program<T> {
     child: Child,
+    /// Ended before the program is waited for: then its number may become another's.
+    guard: Child,
     asks: Option<ChildStdin>,
     lines: Receiver<Result<T, String>>,
     /// Told, and not yet heard by anybody.
@@ -38,12 +41,17 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let guard = Command::new("sh")
+            .args(["-c", GUARD, &child.id().to_string()])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("no sh: {error}"));
         let asks = child.stdin.take();
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
             thread::spawn(move || read(stdout, &sender));
         }
-        Self { child, asks, lines, unheard: Vec::new() }
+        Self { child, guard, asks, lines, unheard: Vec::new() }
     }
 
     /// Tells it something.
@@ -73,8 +81,7 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
                 looked_at += 1;
             }
             match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Ok(told)) => self.unheard.push(told),
-                Ok(Err(line)) => panic!("the program tells something unknown: {line}"),
+                Ok(line) => self.take(line),
                 Err(RecvTimeoutError::Timeout) => {
                     panic!("not within a minute: {what}; told: {:?}", self.unheard)
                 }
@@ -89,8 +96,17 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
 
     /// Whether what it has told, and nobody has heard yet, has something that `is` takes.
     pub fn has_told(&mut self, is: impl FnMut(&T) -> bool) -> bool {
-        self.unheard.extend(self.lines.try_iter().flatten());
+        while let Ok(line) = self.lines.try_recv() {
+            self.take(line);
+        }
         self.unheard.iter().any(is)
+    }
+
+    fn take(&mut self, line: Result<T, String>) {
+        match line {
+            Ok(told) => self.unheard.push(told),
+            Err(line) => panic!("the program tells something unknown: {line}"),
+        }
     }
 
     /// Stops it where it is, as SIGSTOP does.
@@ -108,7 +124,7 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
     /// # Panics
     /// If it cannot be killed.
     pub fn kill(&mut self) {
-        let killed = self.child.kill().and_then(|()| self.child.wait());
+        let killed = self.end();
         assert!(killed.is_ok(), "{killed:?}");
     }
 
@@ -119,10 +135,18 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
     }
 }
 
+impl<T> Program<T> {
+    fn end(&mut self) -> io::Result<()> {
+        self.guard.kill()?;
+        self.guard.wait()?;
+        self.child.kill()?;
+        self.child.wait().map(drop)
+    }
+}
+
 impl<T> Drop for Program<T> {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.end();
     }
 }
 

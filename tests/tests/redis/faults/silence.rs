@@ -109,7 +109,7 @@ async fn of_the_subscription() {
         process_with(connect(&rig.server).await, |builder| builder.lease(LONG_LEASE)),
         process(&rig).await,
     );
-    let subscribed = Aim::command("SUBSCRIBE");
+    let subscribed = Aim::command("SSUBSCRIBE");
     let waits = async |key: &str| {
         let call = waiter.idem.call("charge").key(key);
         let call = call.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(60)));

@@ -1,5 +1,9 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+pub mod caller;
+mod ledger;
+mod program;
+mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
 mod redis_server;
@@ -10,6 +14,9 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use ledger::Ledger;
+pub use program::Program;
+pub use proxy::{Aim, Fault, Proxy, Trap};
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinels::RedisSentinels;
 pub use redis_server::{RedisServer, free_port};

@@ -39,9 +39,15 @@ impl RedisCluster {
     /// Its address, by all its nodes.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_of("default", "")
+    }
+
+    /// Its address for a user of the nodes' access control lists.
+    #[must_use]
+    pub fn url_of(&self, user: &str, password: &str) -> String {
         let hosts: Vec<_> =
             self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
-        format!("redis-cluster://{}", hosts.join(","))
+        format!("redis-cluster://{user}:{password}@{}", hosts.join(","))
     }
 
     /// The nodes; the first three were the masters at first.

@@ -1,9 +1,9 @@
-//! A real Redis server of a test's own: on a free port, in a folder of its own, without persistence,
-//! gone with the test however that ends.
+//! A real Redis server of a test's own: on a free port, in a folder of its own, without persistence
+//! unless that is asked for, gone with the test however that ends.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,23 +13,31 @@ use redis::{Connection, FromRedisValue, RedisResult};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The shell ends the server when its standard input does: with the `RedisServer`, and also with a
-/// test process that is killed.
+/// test process that is killed. A line kills the server, the next one starts it in the same folder.
 const RUN: &str = r#"
 dir=$(mktemp -d) && cd "$dir" || exit 1
 : >redis.conf
-redis-server redis.conf "$@" </dev/null >/dev/null 2>&1 &
-echo $!
-cat >/dev/null
-kill -KILL $! 2>/dev/null
-wait $! 2>/dev/null
+goes_on=0
+while [ $goes_on = 0 ]; do
+  redis-server redis.conf "$@" </dev/null >/dev/null 2>&1 &
+  echo $!
+  read -r _; goes_on=$?
+  kill -KILL $! 2>/dev/null
+  wait $! 2>/dev/null
+  [ $goes_on = 0 ] && echo killed && { read -r _; goes_on=$?; }
+done
 cd / && rm -rf "$dir"
 "#;
+/// Every change is on the disk before it is answered.
+const KEEPING: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct RedisServer {
     port: u16,
     settings: Vec<String>,
+    /// Whether what it holds outlives a kill.
+    keeps: bool,
     process: Option<Process>,
 }
 
@@ -37,7 +45,8 @@ pub struct RedisServer {
 struct Process {
     shell: Child,
     /// Dropping it ends the shell, and that the server.
-    ends: Option<ChildStdin>,
+    orders: Option<ChildStdin>,
+    says: BufReader<ChildStdout>,
     server: u32,
 }
 
@@ -54,27 +63,50 @@ impl RedisServer {
     /// If there is no `redis-server`, or it does not start.
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
+        Self::start_or_keep(settings, false)
+    }
+
+    /// A server that writes every change to its disk before it answers, and that finds all of it
+    /// there when it is started again.
+    ///
+    /// # Panics
+    /// As [`start_with`](Self::start_with).
+    #[must_use]
+    pub fn start_kept() -> Self {
+        Self::start_kept_with(&[])
+    }
+
+    /// The same with more settings.
+    ///
+    /// # Panics
+    /// As [`start_with`](Self::start_with).
+    #[must_use]
+    pub fn start_kept_with(settings: &[&str]) -> Self {
+        Self::start_or_keep(&[&KEEPING, settings].concat(), true)
+    }
+
+    fn start_or_keep(settings: &[&str], keeps: bool) -> Self {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         // A port that is free now may be another's by the time the server wants it.
         for _ in 0..10 {
             let port = free_port();
             if let Some(process) = Process::start(port, &settings) {
-                return Self { port, settings, process: Some(process) };
+                return Self { port, settings, keeps, process: Some(process) };
             }
         }
         panic!("no redis-server started: is it installed? (apt-get install redis-server)");
     }
 
-    /// Where it listens.
+    /// Its port, on the loopback interface.
     #[must_use]
-    pub fn port(&self) -> u16 {
+    pub const fn port(&self) -> u16 {
         self.port
     }
 
     /// Whether it has been started and not been killed.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.process.is_some()
+        self.process.as_ref().is_some_and(|process| process.server != 0)
     }
 
     /// Its address.
@@ -159,23 +191,33 @@ impl RedisServer {
         self.signal("-CONT");
     }
 
-    /// Kills the server and starts an empty one at the same address.
+    /// Kills the server, unless that was done, and starts one at the same address: empty, or with
+    /// what was kept.
     ///
     /// # Panics
     /// If that does not start.
     pub fn restart(&mut self) {
         self.kill();
-        self.process = Process::start(self.port, &self.settings);
+        self.process = match self.process.take() {
+            Some(kept) => kept.start_again(self.port),
+            None => Process::start(self.port, &self.settings),
+        };
         assert!(self.process.is_some(), "the server does not start again");
     }
 
-    /// Kills the server.
+    /// Kills the server, as SIGKILL does.
     pub fn kill(&mut self) {
-        self.process = None;
+        if !self.keeps {
+            self.process = None;
+        } else if let Some(process) = &mut self.process {
+            process.kill();
+        }
     }
 
     fn signal(&self, signal: &str) {
-        let Some(Process { server, .. }) = &self.process else { panic!("the server was killed") };
+        let Some(Process { server: server @ 1.., .. }) = &self.process else {
+            panic!("the server was killed")
+        };
         let sent = Command::new("kill").args([signal, &server.to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {server}");
     }
@@ -192,19 +234,49 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()
             .ok()?;
-        let (ends, stdout) = (shell.stdin.take(), shell.stdout.take()?);
-        let mut server = String::new();
-        BufReader::new(stdout.take(32)).read_line(&mut server).ok()?;
-        let process = Self { shell, ends, server: server.trim().parse().ok()? };
-        process.wait_until_it_answers(port).then_some(process)
+        let (orders, says) = (shell.stdin.take(), BufReader::new(shell.stdout.take()?));
+        Self { shell, orders, says, server: 0 }.wait_until_it_runs(port)
+    }
+
+    /// Starts the server that was killed, with what it kept.
+    fn start_again(mut self, port: u16) -> Option<Self> {
+        self.order()?;
+        self.wait_until_it_runs(port)
+    }
+
+    /// Kills the server and leaves its folder; nothing if that was done.
+    fn kill(&mut self) {
+        if self.server != 0 {
+            self.server = 0;
+            let killed = self.order().and_then(|()| self.line());
+            assert_eq!(killed.as_deref(), Some("killed"));
+        }
+    }
+
+    fn order(&mut self) -> Option<()> {
+        self.orders.as_mut()?.write_all(b"\n").ok()
+    }
+
+    /// What the shell says next.
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.says.read_line(&mut line).ok()?;
+        Some(line.trim().to_owned())
+    }
+
+    fn wait_until_it_runs(mut self, port: u16) -> Option<Self> {
+        self.server = self.line()?.parse().ok()?;
+        self.wait_until_it_answers(port).then_some(self)
     }
 
     fn wait_until_it_answers(&self, port: u16) -> bool {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
             let who = connect(port)
-                .and_then(|mut server| query::<String>(&mut server, &["INFO", "server"]));
-            if let Ok(info) = who {
+                .and_then(|mut server| query::<String>(&mut server, &["INFO", "everything"]));
+            if let Ok(info) = who
+                && info.contains("\nloading:0\r")
+            {
                 return info.contains(&format!("process_id:{}\r\n", self.server));
             }
             if !self.is_there() {
@@ -226,7 +298,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.ends = None;
+        self.orders = None;
         let _ = self.shell.wait();
     }
 }

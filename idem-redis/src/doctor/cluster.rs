@@ -15,17 +15,20 @@ pub(super) async fn look(doctor: &Doctor, cluster: &Cluster) -> Result<Vec<Findi
     learn(cluster).await?;
     let look = doctor.begin(Part::Node);
     let nodes = cluster.nodes();
-    let looks = nodes.iter().map(|node| look.at(Server(&node.connections), node.to_string()));
+    let connect = |host: &str, port| cluster.server(host, port).ok();
+    let looks = nodes.iter().map(|node| async move {
+        let seen = look.at(Server(&node.connections), node.to_string()).await?;
+        let clocks = clocks_of(&seen, look, connect).await;
+        Ok((seen, clocks))
+    });
     let (mut findings, mut clocks, mut away) = (Vec::new(), Vec::new(), Vec::new());
-    for seen in join_all(looks).await {
-        match seen {
-            Ok(seen) => {
+    for looked in join_all(looks).await {
+        match looked {
+            Ok((seen, (of_node, unseen))) => {
                 findings.extend(doctor.judge(&seen, true));
                 findings.extend(state(&seen));
-                let connect = |host: &str, port| cluster.server(host, port).ok();
-                let (of_node, unseen) = clocks_of(&seen, look, connect).await;
-                clocks.extend(of_node);
                 findings.extend(unseen);
+                clocks.extend(of_node);
             }
             Err(error) => away.push(error),
         }

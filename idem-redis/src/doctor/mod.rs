@@ -32,7 +32,7 @@ use crate::servers::Servers;
 
 pub use finding::{Finding, Severity, Topic};
 use look::{Look, Seen, glance};
-use rounds::Clock;
+use rounds::{Clock, Rounds};
 
 /// A look at a deployment, which begins when it is awaited; see
 /// [`RedisBackend::doctor`](crate::RedisBackend::doctor).
@@ -114,15 +114,20 @@ async fn clocks_of(
     look: Look<'_>,
     connect: impl Fn(&str, u16) -> Option<Connections>,
 ) -> (Vec<(String, Clock)>, Vec<Finding>) {
-    let mut clocks: Vec<_> =
-        seen.rounds.clock.map(|clock| (seen.address.clone(), clock)).into_iter().collect();
-    let mut unseen = Vec::new();
-    for replica in seen.info.iter().flat_map(replication::replicas_of) {
-        let address = format!("{}:{}", replica.host, replica.port);
-        let clock = match connect(&replica.host, replica.port) {
-            Some(replica) => rounds::take(Server(&replica), look.start).await.clock,
-            None => None,
-        };
+    let own = seen.rounds.clock.map(|clock| (seen.address.clone(), clock));
+    let replicas: Vec<_> = seen.info.iter().flat_map(replication::replicas_of).collect();
+    let looks = replicas.iter().map(|replication::Replica { host, port, .. }| {
+        let connections = connect(host, *port);
+        async move {
+            let rounds = match &connections {
+                Some(replica) => rounds::take(Server(replica), look.start).await,
+                None => Rounds::default(),
+            };
+            (format!("{host}:{port}"), rounds.clock)
+        }
+    });
+    let (mut clocks, mut unseen) = (Vec::from_iter(own), Vec::new());
+    for (address, clock) in join_all(looks).await {
         match clock {
             Some(clock) => clocks.push((address, clock)),
             None => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use idem_redis::{ConnectError, RedisBackend};
 use idem_runtime::{ErrorKind, Source};
-use idem_tests::{RedisSentinels, eventually};
+use idem_tests::{RedisSentinels, RedisServer, eventually};
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
@@ -79,6 +79,53 @@ async fn a_master_is_demoted() {
     a_master_is_lost(Loss::Demoted).await;
 }
 
+/// A sentinel by itself, and the address by it.
+fn sentinel_of(master: &RedisServer) -> (RedisServer, String) {
+    let sentinel = RedisServer::start_with(&["--sentinel"]);
+    monitor(&sentinel, master);
+    let url = format!("redis-sentinel://127.0.0.1:{}?master=shop", sentinel.port());
+    (sentinel, url)
+}
+
+fn monitor(sentinel: &RedisServer, master: &RedisServer) {
+    let port = master.port().to_string();
+    let _: String = sentinel.ask(&["SENTINEL", "MONITOR", "shop", "127.0.0.1", &port, "1"]);
+}
+
+/// A sentinel that has not heard of a failover yet is not believed.
+#[tokio::test]
+async fn a_server_that_is_named_and_is_no_master() {
+    let master = RedisServer::start();
+    let of_master = format!("127.0.0.1 {}", master.port());
+    let replica = RedisServer::start_with(&["--replicaof", &of_master]);
+    let (_behind, behind) = sentinel_of(&replica);
+    let error = RedisBackend::connect(&behind).await.unwrap_err().to_string();
+    assert!(error.contains("which is no master now"), "{error}");
+    // Another one that knows better is enough.
+    let (knows, _) = sentinel_of(&master);
+    let both = behind.replace('?', &format!(",127.0.0.1:{}?", knows.port()));
+    let process = process_with(connect_to(&both).await, |builder| builder);
+    assert!(process.call("a", 1).await.unwrap().stored);
+    let there: u64 = master.ask(&["EXISTS", "shop:charge:a"]);
+    assert_eq!(there, 1);
+}
+
+/// Sentinels close the connections to a master that they demote. Where somebody else demotes it, its
+/// refusal to write is what tells that there is another.
+#[tokio::test]
+async fn a_master_is_demoted_by_hand() {
+    let (old, new) = (RedisServer::start(), RedisServer::start());
+    let (sentinel, url) = sentinel_of(&old);
+    let process = process_with(connect_to(&url).await, |builder| builder);
+    assert!(process.call("before", 1).await.unwrap().stored);
+    let _: String = sentinel.ask(&["SENTINEL", "REMOVE", "shop"]);
+    monitor(&sentinel, &new);
+    let _: String = old.ask(&["REPLICAOF", "127.0.0.1", &new.port().to_string()]);
+    assert!(process.call("after", 2).await.unwrap().stored);
+    let there: u64 = new.ask(&["EXISTS", "shop:charge:after"]);
+    assert_eq!(there, 1);
+}
+
 /// A sentinel that is gone, or that does not answer, costs nothing.
 #[tokio::test]
 async fn sentinels_that_are_away() {
@@ -97,6 +144,27 @@ async fn sentinels_that_are_away() {
     // Who is connected to the master does not need them.
     assert_eq!(process.call("a", 2).await.unwrap().source, Source::Replayed);
     deployment.sentinels()[1].resume();
+}
+
+/// A user of the sentinels, and another one of the servers.
+#[tokio::test]
+async fn sentinels_have_users_of_their_own() {
+    let mut deployment = RedisSentinels::start();
+    for sentinel in deployment.sentinels() {
+        let right = "+sentinel|get-master-addr-by-name";
+        let _: String = sentinel.ask(&["ACL", "SETUSER", "asks", "on", ">who", right]);
+    }
+    let user = ["ACL", "SETUSER", "idem", "on", ">secret", "~*", "&*", "+@all"];
+    let _: String = deployment.master().ask(&user);
+    let url = deployment.url().replace("://", "://idem:secret@").replace("/?", "/2?");
+    let process = connect_to(&format!("{url}&sentinel_user=asks&sentinel_password=who")).await;
+    let process = process_with(process, |builder| builder);
+    assert!(process.call("a", 1).await.unwrap().stored);
+    let keyspace: String = deployment.master().ask(&["INFO", "keyspace"]);
+    assert!(keyspace.contains("db2:keys=1"), "{keyspace}");
+    let wrong = format!("{url}&sentinel_user=asks&sentinel_password=what");
+    let error = RedisBackend::connect(&wrong).await.unwrap_err();
+    assert!(!error.to_string().contains("what"), "{error}");
 }
 
 #[tokio::test]

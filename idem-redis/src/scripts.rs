@@ -1,4 +1,4 @@
-//! The scripts: one operation each, on one key each.
+//! The scripts: one operation each, on one key each; and one that asks what the user may do.
 
 use std::sync::LazyLock;
 
@@ -35,6 +35,7 @@ scripts! {
     DISCARD = "discard.lua";
     FENCE = "fence.lua";
     PEEK = "peek.lua";
+    MAY = "may.lua";
 }
 
 impl Script {

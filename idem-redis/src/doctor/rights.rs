@@ -3,19 +3,15 @@
 //! It is asked by a script, in which a server tells whether it would refuse a command: so no more
 //! rights are needed than calls need, nothing is carried out, and nothing is logged as denied.
 
-use std::sync::LazyLock;
-
 use redis::{Pipeline, Value};
 
 use crate::check::{Part, Server, reason};
 use crate::error::{ConnectError, text};
-use crate::scripts::Script;
+use crate::scripts::MAY;
 
 use super::finding::Severity::{self, Degrades, Endangers, Notes};
 use super::finding::{Finding, Topic};
 use super::look::Seen;
-
-static MAY: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../scripts/may.lua")));
 
 /// Stands for a record's name.
 const RECORD: &str = "{record}";

@@ -275,7 +275,7 @@ impl Process {
             let who = connect(port)
                 .and_then(|mut server| query::<String>(&mut server, &["INFO", "everything"]));
             if let Ok(info) = who
-                && info.contains("\nloading:0\r")
+                && !info.contains("\nloading:1\r")
             {
                 return info.contains(&format!("process_id:{}\r\n", self.server));
             }

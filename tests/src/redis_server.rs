@@ -7,7 +7,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use redis::{Connection, FromRedisValue, RedisResult};
+use redis::FromRedisValue;
+
+use crate::asking::Asking;
 
 /// Longer than a server takes to start on a busy machine; only a failure waits for so long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -16,9 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// test process that is killed. A line kills the server, the next one starts it in the same folder.
 const RUN: &str = r#"
 dir=$(mktemp -d) && cd "$dir" || exit 1
+: >redis.conf
 goes_on=0
 while [ $goes_on = 0 ]; do
-  redis-server "$@" </dev/null >/dev/null 2>&1 &
+  redis-server redis.conf "$@" </dev/null >/dev/null 2>&1 &
   echo $!
   read -r _; goes_on=$?
   kill -KILL $! 2>/dev/null
@@ -102,6 +105,12 @@ impl RedisServer {
         self.port
     }
 
+    /// Whether it has been started and not been killed.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.server != 0)
+    }
+
     /// Its address.
     #[must_use]
     pub fn url(&self) -> String {
@@ -119,8 +128,46 @@ impl RedisServer {
     /// # Panics
     /// If the server refuses it, or does not answer.
     pub fn ask<T: FromRedisValue>(&self, command: &[&str]) -> T {
-        let reply = connect(self.port).and_then(|mut server| query(&mut server, command));
+        let reply = Asking::connect(self.port).and_then(|mut server| server.ask(command));
         reply.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Sends a command for each of many last arguments, all at once.
+    ///
+    /// # Panics
+    /// If the server refuses one, or does not answer.
+    pub fn ask_each<T: FromRedisValue>(&self, command: &[&str], last: &[String]) -> Vec<T> {
+        let commands: Vec<_> =
+            last.iter().map(|last| [command, &[last.as_str()]].concat()).collect();
+        let replies = Asking::connect(self.port).and_then(|mut server| server.ask_all(&commands));
+        replies.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Waits until as many replicas have all that this server has now.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn wait_for_replicas(&self, count: usize) {
+        let offset = |line: &str| line.rsplit_once("offset=")?.1.split(',').next()?.parse().ok();
+        let wanted: u64 = self.info("replication", "master_repl_offset");
+        let start = Instant::now();
+        loop {
+            let info: String = self.ask(&["INFO", "replication"]);
+            let replicas = info.lines().filter(|line| line.starts_with("slave"));
+            let up_to_date = replicas.filter_map(offset).filter(|has: &u64| *has >= wanted);
+            if up_to_date.count() >= count {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "replicas lag behind: {info}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A number out of a section of what the server says of itself.
+    fn info(&self, section: &str, name: &str) -> u64 {
+        let info: String = self.ask(&["INFO", section]);
+        let field = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
+        info.lines().find_map(field).unwrap_or_else(|| panic!("no {name} in {info}"))
     }
 
     /// How often each command was carried out since the counters were reset.
@@ -225,8 +272,8 @@ impl Process {
     fn wait_until_it_answers(&self, port: u16) -> bool {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            let who = connect(port)
-                .and_then(|mut server| query::<String>(&mut server, &["INFO", "everything"]));
+            let who = Asking::connect(port)
+                .and_then(|mut server| server.ask::<String>(&["INFO", "everything"]));
             if let Ok(info) = who
                 && info.contains("\nloading:0\r")
             {
@@ -256,19 +303,12 @@ impl Drop for Process {
     }
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on now.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
-}
-
-fn connect(port: u16) -> RedisResult<Connection> {
-    let client = redis::Client::open(format!("redis://127.0.0.1:{port}"))?;
-    let connection = client.get_connection_with_timeout(Duration::from_secs(5))?;
-    connection.set_read_timeout(Some(Duration::from_secs(5)))?;
-    Ok(connection)
-}
-
-fn query<T: FromRedisValue>(server: &mut Connection, command: &[&str]) -> RedisResult<T> {
-    let Some((name, arguments)) = command.split_first() else { panic!("no command") };
-    redis::cmd(name).arg(arguments).query(server)
 }

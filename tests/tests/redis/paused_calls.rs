@@ -102,7 +102,7 @@ async fn a_wait_goes_on() {
     let waiter = process_with(connect(&server).await, |builder| builder.lease(LONG_LEASE));
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("it waits", || server.calls("subscribe") > 0).await;
+            eventually("it waits", || server.calls("ssubscribe") > 0).await;
             server.pause();
             // Longer than the client waits for an answer, and than a waiter takes between two looks.
             sleep(LEASE * 3).await;

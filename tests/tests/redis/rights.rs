@@ -23,9 +23,9 @@ const RIGHTS: [&str; 14] = [
     "+pexpire",
     "+del",
     "+time",
-    "+publish",
-    "+subscribe",
-    "+unsubscribe",
+    "+spublish",
+    "+ssubscribe",
+    "+sunsubscribe",
 ];
 
 fn user(server: &RedisServer, rights: &[&str]) -> String {
@@ -46,7 +46,7 @@ async fn the_rights_that_are_asked_for_are_enough() {
     let waiter = process_with(backend, |builder| builder);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("a waiter subscribes", || server.calls("subscribe") > 0).await;
+            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
             // Renewed, with a fence, for longer than a lease.
             tokio::time::sleep(Duration::from_millis(1_500)).await;
             idem_runtime::lease().unwrap().fence().await.unwrap();
@@ -144,7 +144,7 @@ async fn without_channels_every_step_is_applied() {
     // Each of the four has tried to.
     let denied: Vec<redis::Value> = server.ask(&["ACL", "LOG"]);
     assert!(format!("{denied:?}").contains("channel"), "{denied:?}");
-    assert_eq!(server.calls("publish"), 0);
+    assert_eq!(server.calls("spublish"), 0);
 }
 
 /// The owner may not publish and the waiter may subscribe: it waits for a word that never comes, and
@@ -157,7 +157,7 @@ async fn a_waiter_who_is_never_told_polls() {
     let waiter = process_with(connect(&server.url()).await.unwrap(), |builder| builder);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("a waiter subscribes", || server.calls("subscribe") > 0).await;
+            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
         }),
         async {
             eventually("the owner has begun", || server.calls("set") > 0).await;
@@ -167,5 +167,5 @@ async fn a_waiter_who_is_never_told_polls() {
     assert!(first.unwrap().stored);
     let second = second.unwrap();
     assert_eq!((second.value, second.source), (1, Source::Waited));
-    assert_eq!(server.calls("publish"), 0);
+    assert_eq!(server.calls("spublish"), 0);
 }

@@ -171,9 +171,9 @@ async fn waits_go_on() {
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
             began.notify_one();
-            eventually("it waits", || server.calls("subscribe") == 1).await;
+            eventually("it waits", || server.calls("ssubscribe") == 1).await;
             server.restart();
-            eventually("it waits again", || server.calls("subscribe") == 1).await;
+            eventually("it waits again", || server.calls("ssubscribe") == 1).await;
         }),
         async {
             began.notified().await;

@@ -108,7 +108,7 @@ async fn of_the_subscription() {
     let silent = rig.proxy.on_reply(Aim::unasked(), Fault::Swallow);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("it waits", || rig.proxy.answered(&Aim::command("SUBSCRIBE")) == 1).await;
+            eventually("it waits", || rig.proxy.answered(&Aim::command("SSUBSCRIBE")) == 1).await;
         }),
         waits(&rig, &waiter, "a"),
     );
@@ -123,12 +123,12 @@ async fn of_the_subscription() {
 async fn of_a_subscription_that_has_nothing_to_tell() {
     let rig = Rig::start();
     let (owner, waiter) = (beside(&rig).await, process(&rig).await);
-    let subscribed = || rig.proxy.answered(&Aim::command("SUBSCRIBE"));
+    let subscribed = || rig.proxy.answered(&Aim::command("SSUBSCRIBE"));
     let silent = rig.proxy.on_reply(Aim::unasked(), Fault::Swallow);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
             eventually("it waits", || subscribed() == 1).await;
-            let told: u64 = rig.server.ask(&["PUBLISH", &record_name("a"), ""]);
+            let told: u64 = rig.server.ask(&["SPUBLISH", &record_name("a"), ""]);
             assert_eq!(told, 1);
             silent.strikes().await;
             silent.lift();

@@ -11,7 +11,7 @@ local head = #stands >= 68 and string.sub(stands, 1, 18)
 if head == ARGV[1] then
   redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
   -- A user without the right to publish must not turn what is stored into an error.
-  redis.pcall('PUBLISH', KEYS[1], '')
+  redis.pcall('SPUBLISH', KEYS[1], '')
   return 1
 end
 if head == string.sub(ARGV[2], 1, 18) then

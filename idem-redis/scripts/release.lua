@@ -8,5 +8,5 @@ if not stands or #stands < 68 or string.sub(stands, 1, 18) ~= ARGV[1] then
   return 0
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', KEYS[1], '')
+redis.pcall('SPUBLISH', KEYS[1], '')
 return 1

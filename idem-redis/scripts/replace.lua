@@ -34,7 +34,7 @@ end
 
 if head == ARGV[1] and (ARGV[4] == '' or has_lapsed()) then
   redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-  redis.pcall('PUBLISH', KEYS[1], '')
+  redis.pcall('SPUBLISH', KEYS[1], '')
   return 1
 end
 return stands

@@ -11,25 +11,26 @@ use idem_runtime::protocol::transition::{
 };
 use idem_runtime::record::{Found, Head, Owner, Record, State, VERSION};
 use idem_runtime::{Backend, BackendError, RecordKey};
-use redis::{Cmd, Pipeline, RedisResult, Value};
+use redis::{RedisResult, Value};
 
 use crate::builder::{RedisBuilder, Times};
 use crate::changes::Changes;
-use crate::connections::Connections;
 use crate::error::{ConnectError, unreached};
 use crate::names::record_name;
 use crate::reply;
 use crate::scripts::{self, Script};
+use crate::servers::{Call, Servers};
 
 type Answer<T> = Result<T, BackendError>;
 
 /// Records in Redis, shared by every process that connects to it. Cheap to clone.
 ///
-/// A clone may be used from any runtime: each runtime it is called on gets a connection of its own.
-/// Opening it and waiting for a reply are bounded by the connect and the command timeout.
+/// A clone may be used from any runtime: each runtime it is called on gets a connection of its own
+/// (to each node of a cluster). Opening it and waiting for a reply are bounded by the connect and
+/// the command timeout.
 #[derive(Clone)]
 pub struct RedisBackend {
-    connections: Arc<Connections>,
+    servers: Arc<Servers>,
     changes: Arc<Changes>,
     times: Times,
 }
@@ -43,24 +44,33 @@ impl RedisBackend {
         Self::builder(url).connect().await
     }
 
-    /// Settings for a connection to `redis://user:password@host:port/database`.
+    /// Settings for a connection to one of
+    ///
+    /// - `redis://user:password@host:port/database`, or `unix:///path/to/socket`,
+    /// - `redis-sentinel://user:password@host:port,host:port/database?master=name`, where the hosts
+    ///   are sentinels and the rest is for the master they name; theirs are `&sentinel_user=` and
+    ///   `&sentinel_password=`,
+    /// - `redis-cluster://user:password@host:port,host:port`, some of the cluster's nodes.
+    ///
+    /// With `rediss` in place of `redis` connections are encrypted (feature `tls`); with
+    /// `?protocol=resp3` commands go by RESP3.
     pub fn builder(url: impl Into<String>) -> RedisBuilder {
         RedisBuilder::new(url.into())
     }
 
-    pub(crate) fn new(connections: Connections, changes: Changes, times: Times) -> Self {
-        Self { connections: Arc::new(connections), changes: Arc::new(changes), times }
-    }
-
-    async fn send(&self, what: &str, commands: &Pipeline) -> Answer<Vec<Value>> {
-        let sent = self.connections.send(commands).await;
-        sent.map_err(|error| unreached(what, self.times, &error))
+    pub(crate) fn new(servers: Arc<Servers>, times: Times) -> Self {
+        let changes = Arc::new(Changes::new(Arc::clone(&servers), times));
+        Self { servers, changes, times }
     }
 
     /// Calls a script on one record.
-    async fn call(&self, what: &str, script: &Script, call: Cmd) -> Answer<Value> {
-        let replies = self.connections.call(script, [call]).await;
-        self.reached(what, replies.into_iter().next().unwrap_or(Ok(Value::Nil)))
+    async fn call(&self, what: &str, script: &Script, call: Call) -> Answer<Value> {
+        self.carry(what, Some(script), call).await
+    }
+
+    async fn carry(&self, what: &str, script: Option<&Script>, call: Call) -> Answer<Value> {
+        let replies = self.servers.carry(script, vec![call]).await;
+        self.reached(what, replies.into_iter().next().unwrap_or(Ok(Value::Okay)))
     }
 
     fn reached(&self, what: &str, reply: RedisResult<Value>) -> Answer<Value> {
@@ -70,9 +80,9 @@ impl RedisBackend {
 
 impl fmt::Debug for RedisBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, changes, times } = self;
+        let Self { servers, changes, times } = self;
         f.debug_struct("RedisBackend")
-            .field("connections", connections)
+            .field("servers", servers)
             .field("changes", changes)
             .field("times", times)
             .finish()
@@ -86,15 +96,14 @@ impl Backend for RedisBackend {
         reservation: &Record,
         lease: Duration,
     ) -> Answer<BeginReply> {
-        let mut commands = Pipeline::with_capacity(1);
-        let set = commands.cmd("SET").arg(record_name(key)).arg(reservation.to_bytes());
+        let (record, mut command) = (record_name(key), redis::cmd("SET"));
         let life = lease.saturating_add(reservation.retention());
-        set.arg("NX").arg("GET").arg("PX").arg(millis(life));
-        let replies = self.send("begin", &commands).await?;
-        let reply = replies.first().unwrap_or(&Value::Okay);
-        let begun = reply::begin(reply, reservation);
+        command.arg(&record).arg(reservation.to_bytes());
+        command.arg("NX").arg("GET").arg("PX").arg(millis(life));
+        let reply = self.carry("begin", None, Call { record, command }).await?;
+        let begun = reply::begin(&reply, reservation);
         // Where nothing may be written, what stands may still be an answer.
-        if let (Err(_), Value::ServerError(error)) = (&begun, reply)
+        if let (Err(_), Value::ServerError(error)) = (&begun, &reply)
             && WRITES_REFUSED.contains(&error.code())
             && let Ok(Some(found)) = self.peek(key).await
         {
@@ -105,15 +114,16 @@ impl Backend for RedisBackend {
 
     async fn renew(&self, renewals: &[Renewal]) -> Vec<Answer<RenewReply>> {
         let calls = renewals.iter().map(|Renewal { key, owner, lease, retention }| {
-            let mut call = scripts::RENEW.on(&record_name(key));
+            let mut call = scripts::RENEW.on(record_name(key));
             let life = lease.saturating_add(*retention);
             let retention = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
-            call.arg(head(reserved(*owner)).as_slice())
+            call.command
+                .arg(head(reserved(*owner)).as_slice())
                 .arg(retention.to_be_bytes().as_slice())
                 .arg(millis(life));
             call
         });
-        let replies = self.connections.call(&scripts::RENEW, calls).await;
+        let replies = self.servers.carry(Some(&scripts::RENEW), calls.collect()).await;
         let judged = |reply| self.reached("renew", reply).and_then(|reply| reply::renew(&reply));
         replies.into_iter().map(judged).collect()
     }
@@ -124,14 +134,17 @@ impl Backend for RedisBackend {
         outcome: &Record,
         ttl: Duration,
     ) -> Answer<CompleteReply> {
-        let mut call = scripts::COMPLETE.on(&record_name(key));
-        call.arg(head(reserved(outcome.owner)).as_slice()).arg(outcome.to_bytes()).arg(millis(ttl));
+        let mut call = scripts::COMPLETE.on(record_name(key));
+        call.command
+            .arg(head(reserved(outcome.owner)).as_slice())
+            .arg(outcome.to_bytes())
+            .arg(millis(ttl));
         reply::complete(&self.call("complete", &scripts::COMPLETE, call).await?)
     }
 
     async fn release(&self, key: &RecordKey, owner: Owner) -> Answer<ReleaseReply> {
-        let mut call = scripts::RELEASE.on(&record_name(key));
-        call.arg(head(reserved(owner)).as_slice());
+        let mut call = scripts::RELEASE.on(record_name(key));
+        call.command.arg(head(reserved(owner)).as_slice());
         reply::release(&self.call("release", &scripts::RELEASE, call).await?)
     }
 
@@ -143,29 +156,29 @@ impl Backend for RedisBackend {
         life: Duration,
         if_lapsed: Option<Duration>,
     ) -> Answer<ReplaceReply> {
-        let mut call = scripts::REPLACE.on(&record_name(key));
-        call.arg(head(seen).as_slice()).arg(record.to_bytes()).arg(millis(life));
+        let mut call = scripts::REPLACE.on(record_name(key));
+        call.command.arg(head(seen).as_slice()).arg(record.to_bytes()).arg(millis(life));
         match if_lapsed {
-            Some(most) => call.arg(u64::try_from(most.as_millis()).unwrap_or(u64::MAX)),
-            None => call.arg(""),
+            Some(most) => call.command.arg(u64::try_from(most.as_millis()).unwrap_or(u64::MAX)),
+            None => call.command.arg(""),
         };
         reply::replace(&self.call("replace", &scripts::REPLACE, call).await?)
     }
 
     async fn discard(&self, key: &RecordKey, owner: Owner) -> Answer<DiscardReply> {
-        let mut call = scripts::DISCARD.on(&record_name(key));
-        call.arg(head(Head { state: State::Completed, owner }).as_slice());
+        let mut call = scripts::DISCARD.on(record_name(key));
+        call.command.arg(head(Head { state: State::Completed, owner }).as_slice());
         reply::discard(&self.call("discard", &scripts::DISCARD, call).await?)
     }
 
     async fn fence(&self, key: &RecordKey, owner: Owner) -> Answer<FenceReply> {
-        let mut call = scripts::FENCE.on(&record_name(key));
-        call.arg(head(reserved(owner)).as_slice());
+        let mut call = scripts::FENCE.on(record_name(key));
+        call.command.arg(head(reserved(owner)).as_slice());
         reply::fence(&self.call("fence", &scripts::FENCE, call).await?)
     }
 
     async fn peek(&self, key: &RecordKey) -> Answer<Option<Found>> {
-        let call = scripts::PEEK.on(&record_name(key));
+        let call = scripts::PEEK.on(record_name(key));
         reply::peek(&self.call("peek", &scripts::PEEK, call).await?)
     }
 
@@ -174,8 +187,12 @@ impl Backend for RedisBackend {
     }
 
     async fn for_keeper(&self) -> Answer<Self> {
-        let connections = Arc::new(self.connections.separate());
-        Ok(Self { connections, changes: Arc::clone(&self.changes), times: self.times })
+        let servers = Arc::new(self.servers.separate());
+        Ok(Self { servers, changes: Arc::clone(&self.changes), times: self.times })
+    }
+
+    fn group(&self, key: &RecordKey) -> u64 {
+        self.servers.group(key)
     }
 
     fn reach(&self) -> Reach {

@@ -1,71 +1,120 @@
 //! Whether a server will do: asked once, when the backend connects.
 
-use redis::{Pipeline, Value};
+use redis::{Pipeline, RedisError, Value};
 
+use crate::cluster::Cluster;
 use crate::connections::Connections;
 use crate::error::{ConnectError, text};
 use crate::scripts::{self, Script};
+use crate::servers::Servers;
 
 /// The first versions whose `SET` takes `NX` with `GET`, and whose scripts take flags.
 const REDIS_NEEDED: (&str, (u32, u32)) = ("7.0", (7, 0));
 const VALKEY_NEEDED: (&str, (u32, u32)) = ("7.2", (7, 2));
 
-/// Asks for version and role, loads the scripts, and runs one that does nothing.
-pub(crate) async fn check(connections: &Connections) -> Result<(), ConnectError> {
-    let replies = ask(connections, Pipeline::new().cmd("HELLO")).await?;
-    let greeting = match replies.first() {
-        // An older server does not know the command; a newer one wants a password first.
-        Some(Value::ServerError(error)) if error.code() != "ERR" => {
-            return Err(unreachable(connections, text(error)));
-        }
-        reply => Greeting::read(reply.unwrap_or(&Value::Nil)),
-    };
-    greeting.check_version()?;
-    greeting.check_role(connections)?;
-    check_scripting(connections).await?;
-    tracing::info!(
-        target: "idem",
-        address = connections.address(),
-        server = greeting.server,
-        version = greeting.version,
-        "connected to Redis"
-    );
-    Ok(())
-}
-
-async fn ask(connections: &Connections, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
-    connections.send(commands).await.map_err(|error| {
-        let silent = "no answer in time".to_owned();
-        unreachable(connections, if error.is_timeout() { silent } else { error.to_string() })
-    })
-}
-
-fn unreachable(connections: &Connections, reason: String) -> ConnectError {
-    ConnectError::Unreachable { address: connections.address(), reason }
-}
-
-async fn check_scripting(connections: &Connections) -> Result<(), ConnectError> {
-    let nothing = Script::new("return 1");
-    let mut commands = Pipeline::new();
-    for script in scripts::all().into_iter().chain([&nothing]) {
-        commands.add_command(script.load());
+/// Asks every server for version and role, gives it the scripts, and runs one that does nothing.
+pub(crate) async fn check(servers: &Servers) -> Result<(), ConnectError> {
+    match servers {
+        Servers::One(server) => Server(server).check(Part::Alone).await,
+        Servers::Cluster(cluster) => check_cluster(cluster).await,
     }
-    commands.add_command(nothing.on_nothing());
-    for reply in ask(connections, &commands).await? {
-        if let Value::ServerError(error) = reply {
-            return Err(match error.code() {
-                // No right to it, or renamed away.
-                "NOPERM" | "ERR" => ConnectError::Scripting(text(&error)),
-                _ => unreachable(connections, text(&error)),
-            });
+}
+
+/// One node has to be there; of the others, those that are must do as well.
+async fn check_cluster(cluster: &Cluster) -> Result<(), ConnectError> {
+    cluster.learn().await.map_err(|error| match error.code() {
+        // What a server that is no node says.
+        Some("ERR") => ConnectError::Role {
+            address: cluster.address(),
+            role: "no node of a cluster",
+            needed: "use an address that begins with `redis://`",
+        },
+        _ => ConnectError::Unreachable { address: cluster.address(), reason: reason(&error) },
+    })?;
+    let (mut reached, mut last) = (false, None);
+    for node in cluster.nodes() {
+        match Server(&node.connections).check(Part::Node).await {
+            Ok(()) => reached = true,
+            Err(ConnectError::Unreachable { address, reason }) => {
+                tracing::warn!(target: "idem", address, reason, "a node of the Redis cluster is away");
+                last = Some(ConnectError::Unreachable { address, reason });
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
+    match last {
+        Some(error) if !reached => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What part a server has to play.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Alone,
+    Node,
+}
+
+/// A server that is asked.
+struct Server<'a>(&'a Connections);
+
+impl Server<'_> {
+    async fn check(&self, part: Part) -> Result<(), ConnectError> {
+        let replies = self.ask(Pipeline::new().cmd("HELLO")).await?;
+        let greeting = match replies.first() {
+            // An older server does not know the command; a newer one wants a password first.
+            Some(Value::ServerError(error)) if error.code() != "ERR" => {
+                return Err(self.unreachable(text(error)));
+            }
+            reply => Greeting::read(reply.unwrap_or(&Value::Nil)),
+        };
+        greeting.check_version()?;
+        greeting.check_part(part, self.address())?;
+        self.check_scripting().await?;
+        let (server, version) = (greeting.server, greeting.version);
+        tracing::info!(target: "idem", address = self.address(), server, version, "connected to Redis");
+        Ok(())
+    }
+
+    async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, ConnectError> {
+        self.0.send(commands).await.map_err(|error| self.unreachable(reason(&error)))
+    }
+
+    fn unreachable(&self, reason: String) -> ConnectError {
+        ConnectError::Unreachable { address: self.address(), reason }
+    }
+
+    fn address(&self) -> String {
+        self.0.place().address()
+    }
+
+    async fn check_scripting(&self) -> Result<(), ConnectError> {
+        let nothing = Script::new("return 1");
+        let mut commands = Pipeline::new();
+        for script in scripts::all().into_iter().chain([&nothing]) {
+            commands.add_command(script.load());
+        }
+        commands.add_command(nothing.on_nothing());
+        for reply in self.ask(&commands).await? {
+            if let Value::ServerError(error) = reply {
+                return Err(match error.code() {
+                    // No right to it, or renamed away.
+                    "NOPERM" | "ERR" => ConnectError::Scripting(text(&error)),
+                    _ => self.unreachable(text(&error)),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn reason(error: &RedisError) -> String {
+    if error.is_timeout() { "no answer in time".to_owned() } else { error.to_string() }
 }
 
 /// What a server says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Greeting {
+pub(crate) struct Greeting {
     server: String,
     version: String,
     mode: String,
@@ -75,7 +124,7 @@ struct Greeting {
 impl Greeting {
     /// `HELLO` changes nothing, and no user can be denied it. A server that does not know it says so:
     /// it is older than 6.0, and has nothing to read here.
-    fn read(reply: &Value) -> Self {
+    pub(crate) fn read(reply: &Value) -> Self {
         let mut greeting = Self::default();
         let fields: Vec<(&Value, &Value)> = match reply {
             Value::Array(flat) => {
@@ -116,15 +165,25 @@ impl Greeting {
         })
     }
 
-    fn check_role(&self, connections: &Connections) -> Result<(), ConnectError> {
-        let role = match (self.mode.as_str(), self.role.as_str()) {
-            ("cluster", _) => "a node of a cluster",
-            ("sentinel", _) => "a sentinel",
-            // Newer servers may say it in their newer word.
-            (_, "slave" | "replica") => "a read replica",
+    pub(crate) fn is_master(&self) -> bool {
+        // Newer servers may say it in their newer word.
+        !matches!(&*self.role, "slave" | "replica")
+    }
+
+    fn check_part(&self, part: Part, address: String) -> Result<(), ConnectError> {
+        let (role, needed) = match (&*self.mode, part) {
+            ("sentinel", _) => {
+                ("a sentinel", "use an address that begins with `redis-sentinel://`")
+            }
+            ("cluster", Part::Alone) => {
+                ("a node of a cluster", "use an address that begins with `redis-cluster://`")
+            }
+            (_, Part::Alone) if !self.is_master() => {
+                ("a read replica", "connect to a standalone server or to the master")
+            }
             _ => return Ok(()),
         };
-        Err(ConnectError::Role { address: connections.address(), role: role.to_owned() })
+        Err(ConnectError::Role { address, role, needed })
     }
 }
 

@@ -9,58 +9,63 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResult, Value};
+use redis::{Pipeline, RedisError, RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
 use tokio::task::JoinError;
 
 use crate::builder::Times;
+use crate::place::Place;
 use crate::scripts::Script;
 
 /// After an attempt that failed, those who wait for it learn of it this much later: a server that
 /// refuses connections is not asked more often.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
-/// Commands that may wait for their turn to be written.
-const QUEUED_COMMANDS: usize = 512;
 
 /// A connection that is open, or being opened.
-type Line = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
-/// The lines by runtime; without a line, the next command opens one.
-type Lines = Mutex<HashMap<Id, Option<Line>>>;
+struct Line {
+    opened: Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>,
+    /// Whether it is being asked if anybody is there.
+    is_asked: AtomicBool,
+}
 
-/// One connection to the server for each runtime.
+/// The lines by runtime; without a line, the next command opens one.
+type Lines = HashMap<Id, Option<Arc<Line>>>;
+
+/// One connection to one server for each runtime.
 pub(crate) struct Connections {
-    client: Client,
-    config: AsyncConnectionConfig,
-    lines: Arc<Lines>,
+    shared: Arc<Shelf>,
     /// Dropped with the last handle: ends the tasks that wait for their runtime's end.
     life: watch::Sender<()>,
 }
 
+/// What the tasks of connections share.
+struct Shelf {
+    place: Place,
+    times: Times,
+    lines: Mutex<Lines>,
+}
+
 impl Connections {
-    pub(crate) fn new(client: Client, times: Times) -> Self {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(times.connect))
-            .set_response_timeout(Some(times.command))
-            .set_pipeline_buffer_size(QUEUED_COMMANDS);
-        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+    pub(crate) fn new(place: Place, times: Times) -> Self {
+        let shared = Arc::new(Shelf { place, times, lines: Mutex::default() });
+        Self { shared, life: watch::channel(()).0 }
     }
 
     /// The same server, by connections of its own.
     pub(crate) fn separate(&self) -> Self {
-        let (client, config) = (self.client.clone(), self.config.clone());
-        Self { client, config, lines: Arc::default(), life: watch::channel(()).0 }
+        Self::new(self.place().clone(), self.shared.times)
     }
 
-    /// Host and port, or the socket's path.
-    pub(crate) fn address(&self) -> String {
-        self.client.get_connection_info().addr().to_string()
+    pub(crate) fn place(&self) -> &Place {
+        &self.shared.place
     }
 
     /// Sends commands together and gives the reply to each; a refusal of the server's is a reply.
@@ -68,30 +73,32 @@ impl Connections {
         let runtime = Handle::try_current()
             .map_err(|_| io::Error::other("a call to Redis outside of a tokio runtime"))?;
         let line = self.line(&runtime);
+        let mut waits =
+            Waits { shelf: &self.shared, runtime: &runtime, line: &line, is_over: false };
         let sent = async {
-            let mut connection = line.clone().await?;
+            let mut connection = line.opened.clone().await?;
             connection.req_packed_commands(commands, 0, commands.len()).await
         };
-        sent.await.inspect_err(|error| self.give_up(runtime.id(), &line, error))
+        let sent = sent.await;
+        waits.is_over = true;
+        let give_up = |error: &_| self.shared.give_up(runtime.id(), &line, error);
+        let replies = sent.inspect_err(give_up)?;
+        // It was the master when the connection was opened: the next command looks for the new one.
+        if let Some(error) = replies.iter().find_map(read_only) {
+            give_up(&error);
+        }
+        Ok(replies)
     }
 
-    /// Calls a script, several times over for several records; gives it to the server first if that
-    /// has forgotten it. A call that was not reached has the failure for its reply.
-    pub(crate) async fn call(
-        &self,
-        script: &Script,
-        calls: impl IntoIterator<Item = Cmd>,
-    ) -> Vec<RedisResult<Value>> {
-        let mut commands = Pipeline::new();
-        for call in calls {
-            commands.add_command(call);
-        }
-        let mut replies: Vec<_> = match self.send(&commands).await {
+    /// Sends calls of one script, and gives the server the script first if that has forgotten it. A
+    /// call that was not reached has the failure for its reply.
+    pub(crate) async fn call(&self, script: &Script, calls: &Pipeline) -> Vec<RedisResult<Value>> {
+        let mut replies: Vec<_> = match self.send(calls).await {
             Ok(replies) => replies.into_iter().map(Ok).collect(),
-            Err(error) => return vec![Err(error); commands.len()],
+            Err(error) => return vec![Err(error); calls.len()],
         };
         if replies.iter().any(is_forgotten) {
-            self.call_forgotten(script, &commands, &mut replies).await;
+            self.call_forgotten(script, calls, &mut replies).await;
         }
         replies
     }
@@ -123,11 +130,11 @@ impl Connections {
     }
 
     /// This runtime's line.
-    fn line(&self, runtime: &Handle) -> Line {
-        let mut lines = lock(&self.lines);
+    fn line(&self, runtime: &Handle) -> Arc<Line> {
+        let mut lines = lock(&self.shared.lines);
         let is_new = !lines.contains_key(&runtime.id());
         let slot = lines.entry(runtime.id()).or_default();
-        let line = slot.get_or_insert_with(|| self.open(runtime)).clone();
+        let line = Arc::clone(slot.get_or_insert_with(|| Arc::new(self.shared.open(runtime))));
         drop(lines);
         // Not under the lock: a runtime that is ending drops the task at once, and that locks.
         if is_new {
@@ -136,28 +143,44 @@ impl Connections {
         line
     }
 
+    /// Forgets a runtime's line with the runtime: its number may be another's afterwards.
+    fn watch_end(&self, runtime: &Handle) {
+        let ends = Ends { runtime: runtime.id(), shelf: Arc::clone(&self.shared) };
+        let mut life = self.life.subscribe();
+        runtime.spawn(async move {
+            let _ends = ends;
+            // Nothing is ever sent: this resolves when the sender is dropped.
+            let _ = life.changed().await;
+        });
+    }
+}
+
+impl Shelf {
     fn open(&self, runtime: &Handle) -> Line {
-        let (client, config) = (self.client.clone(), self.config.clone());
+        let (place, times) = (self.place.clone(), self.times);
         // A task, so that it does not stand still between the commands that look at it.
         let opening = runtime.spawn(async move {
-            let opened = client.get_multiplexed_async_connection_with_config(&config).await;
+            let opened = times.open(&place, times.connection()).await;
             if opened.is_err() {
                 tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
             }
             opened
         });
-        opening.map(|opened| opened.unwrap_or_else(|why| Err(not_opened(&why)))).boxed().shared()
+        let opened = opening.map(|opened| opened.unwrap_or_else(|why| Err(not_opened(&why))));
+        Line { opened: opened.boxed().shared(), is_asked: AtomicBool::new(false) }
     }
 
     /// Ends a line unless another command has done so.
-    fn give_up(&self, runtime: Id, failed: &Line, error: &RedisError) {
+    fn give_up(&self, runtime: Id, failed: &Arc<Line>, error: &RedisError) {
         let ends = match lock(&self.lines).get_mut(&runtime) {
-            Some(slot) if slot.as_ref().is_some_and(|line| line.ptr_eq(failed)) => slot.take(),
+            Some(slot) if slot.as_ref().is_some_and(|line| Arc::ptr_eq(line, failed)) => {
+                slot.take()
+            }
             _ => None,
         };
         let Some(line) = ends else { return };
-        let address = self.address();
-        if line.peek().is_some_and(Result::is_ok) {
+        let address = self.place.address();
+        if line.opened.peek().is_some_and(Result::is_ok) {
             tracing::warn!(
                 target: "idem",
                 address,
@@ -169,26 +192,48 @@ impl Connections {
         }
     }
 
-    /// Forgets a runtime's line with the runtime: its number may be another's afterwards.
-    fn watch_end(&self, runtime: &Handle) {
-        let ends = Ends { runtime: runtime.id(), lines: Arc::clone(&self.lines) };
-        let mut life = self.life.subscribe();
-        runtime.spawn(async move {
-            let _ends = ends;
-            // Nothing is ever sent: this resolves when the sender is dropped.
-            let _ = life.changed().await;
-        });
+    /// Asks on a line whether anybody is there, and ends it if nobody is.
+    async fn ask(&self, runtime: Id, line: &Arc<Line>) {
+        let asked = async {
+            let mut connection = line.opened.clone().await?;
+            connection.req_packed_command(&redis::cmd("PING")).await
+        };
+        // Any answer will do, a refusal as well.
+        if let Err(error) = asked.await {
+            self.give_up(runtime, line, &error);
+        }
+        line.is_asked.store(false, Ordering::Release);
+    }
+}
+
+/// A wait for replies. When it is dropped before its end, nobody learns whether they ever come:
+/// callers that are less patient than the time for a reply would use a dead line for ever. So it is
+/// asked then whether anybody is there.
+struct Waits<'a> {
+    shelf: &'a Arc<Shelf>,
+    runtime: &'a Handle,
+    line: &'a Arc<Line>,
+    is_over: bool,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if self.is_over || self.line.is_asked.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (shelf, line, id) = (Arc::clone(self.shelf), Arc::clone(self.line), self.runtime.id());
+        self.runtime.spawn(async move { shelf.ask(id, &line).await });
     }
 }
 
 struct Ends {
     runtime: Id,
-    lines: Arc<Lines>,
+    shelf: Arc<Shelf>,
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let line = lock(&self.lines).remove(&self.runtime);
+        let line = lock(&self.shelf.lines).remove(&self.runtime);
         drop(line);
     }
 }
@@ -203,19 +248,26 @@ fn not_opened(why: &JoinError) -> RedisError {
     io::Error::other(reason).into()
 }
 
+fn read_only(reply: &Value) -> Option<RedisError> {
+    match reply {
+        Value::ServerError(error) if error.code() == "READONLY" => Some(error.clone().into()),
+        _ => None,
+    }
+}
+
 fn is_forgotten(reply: &RedisResult<Value>) -> bool {
     matches!(reply, Ok(Value::ServerError(error)) if error.code() == "NOSCRIPT")
 }
 
-fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<Id, Option<Line>>> {
+fn lock(lines: &Mutex<Lines>) -> MutexGuard<'_, Lines> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connections")
-            .field("address", &self.address())
-            .field("runtimes", &lock(&self.lines).len())
+            .field("address", &self.place().address())
+            .field("runtimes", &lock(&self.shared.lines).len())
             .finish_non_exhaustive()
     }
 }

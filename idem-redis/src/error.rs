@@ -35,12 +35,14 @@ pub enum ConnectError {
         needed: &'static str,
     },
     /// The server has a role in which it keeps no records by itself.
-    #[error("the server at {address} is {role}: connect to a standalone server or to the master")]
+    #[error("the server at {address} is {role}: {needed}")]
     Role {
         /// Host and port, or the socket's path.
         address: String,
         /// What it is.
-        role: String,
+        role: &'static str,
+        /// What to do.
+        needed: &'static str,
     },
     /// Scripts cannot be loaded or run.
     #[error(
@@ -52,6 +54,9 @@ pub enum ConnectError {
 /// A failure below the level of commands: no connection, no reply in time, a connection that broke.
 pub(crate) fn unreached(what: &str, times: Times, error: &RedisError) -> BackendError {
     match error.kind() {
+        ErrorKind::Server(_) if error.code().is_some_and(|code| NOT_THERE.contains(&code)) => {
+            BackendError::unanswered(format!("the store is not there for {what}: {error}"))
+        }
         // The server's answer to the opening of a connection (wrong password, no such database, …).
         ErrorKind::AuthenticationFailed | ErrorKind::Server(_) | ErrorKind::Extension => {
             BackendError::answered(format!("Redis refused {what}: {error}"))
@@ -70,15 +75,24 @@ pub(crate) fn unreached(what: &str, times: Times, error: &RedisError) -> Backend
 
 /// The server's own refusal of a command.
 pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
+    let reason = text(error);
+    let reason = reason.trim_end_matches('.');
+    if NOT_THERE.contains(&error.code()) {
+        return BackendError::unanswered(format!("the store is not there for {what}: {reason}"));
+    }
     let advice = match error.code() {
         "OOM" => ": free memory or raise `maxmemory`",
         "NOPERM" => ": give the user this right",
         _ => "",
     };
-    let reason = text(error);
-    let reason = reason.trim_end_matches('.');
     BackendError::answered(format!("Redis refused {what}: {reason}{advice}"))
 }
+
+/// Codes with which a server says that it does not have the records for now: it is loading them, it
+/// is no master any more, another script keeps it busy, or the slot is on its way or has nobody.
+/// That passes as an outage does, and is treated like one.
+const NOT_THERE: [&str; 8] =
+    ["LOADING", "READONLY", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN"];
 
 /// A reply that no version of the server gives: something that is no Redis is in between.
 pub(crate) fn unexpected(what: &str, reply: &Value) -> BackendError {

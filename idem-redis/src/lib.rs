@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-// What a service writes.
+// What a service writes, and whether the servers will do.
+mod address;
 mod builder;
 mod check;
 
@@ -10,10 +11,16 @@ mod names;
 mod reply;
 mod scripts;
 
-// How the server is reached, and how it tells of changes.
-mod changes;
+// How the servers are reached: one, the master that sentinels name, or the nodes of a cluster.
+mod cluster;
 mod connections;
 mod error;
+mod place;
+mod sentinels;
+mod servers;
+
+// How they tell of changes.
+mod changes;
 
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;

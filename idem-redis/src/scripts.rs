@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use redis::Cmd;
 
+use crate::servers::Call;
+
 /// A script and the hash that the server knows it by.
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -41,10 +43,10 @@ impl Script {
     }
 
     /// A call on the record of this name; the caller adds what else the script takes.
-    pub(crate) fn on(&self, record: &str) -> Cmd {
-        let mut call = redis::cmd("EVALSHA");
-        call.arg(&self.hash).arg(1).arg(record);
-        call
+    pub(crate) fn on(&self, record: String) -> Call {
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(&self.hash).arg(1).arg(&record);
+        Call { record, command }
     }
 
     /// A call without a record, of a script that needs none.

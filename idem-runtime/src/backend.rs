@@ -101,6 +101,14 @@ pub trait Backend: Send + Sync + 'static {
     where
         Self: Sized;
 
+    /// A number that is the same for keys of the same part of the store; at first, all keys are in
+    /// one. Leases of different parts are renewed by different batches, so that those of one part
+    /// do not wait for another that is away.
+    fn group(&self, key: &RecordKey) -> u64 {
+        let _ = key;
+        0
+    }
+
     /// Who shares this store.
     fn reach(&self) -> Reach;
 }

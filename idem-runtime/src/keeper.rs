@@ -145,6 +145,11 @@ impl Keeper {
     }
 
     /// The keeper's own connection, as soon as it is there. To be awaited with a bound.
+    /// The part of the store that a key is in.
+    fn group(&self, key: &RecordKey) -> u64 {
+        self.store.get().map_or(0, |store| store.group(key))
+    }
+
     async fn store(&self) -> &Arc<dyn DynBackend> {
         self.store.wait().await
     }

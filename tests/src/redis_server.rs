@@ -1,9 +1,9 @@
-//! A real Redis server of a test's own: on a free port, in a folder of its own, without persistence,
-//! gone with the test however that ends.
+//! A real Redis server of a test's own: on a free port, in a folder of its own, without persistence
+//! unless that is asked for, gone with the test however that ends.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,31 @@ use redis::{Connection, FromRedisValue, RedisResult};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The shell ends the server when its standard input does: with the `RedisServer`, and also with a
-/// test process that is killed.
+/// test process that is killed. A line kills the server, the next one starts it in the same folder.
 const RUN: &str = r#"
 dir=$(mktemp -d) && cd "$dir" || exit 1
-redis-server "$@" </dev/null >/dev/null 2>&1 &
-echo $!
-cat >/dev/null
-kill -KILL $! 2>/dev/null
-wait $! 2>/dev/null
+: >redis.conf
+goes_on=0
+while [ $goes_on = 0 ]; do
+  redis-server redis.conf "$@" </dev/null >/dev/null 2>&1 &
+  echo $!
+  read -r _; goes_on=$?
+  kill -KILL $! 2>/dev/null
+  wait $! 2>/dev/null
+  [ $goes_on = 0 ] && echo killed && { read -r _; goes_on=$?; }
+done
 cd / && rm -rf "$dir"
 "#;
+/// Every change is on the disk before it is answered.
+const KEEPING: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct RedisServer {
     port: u16,
     settings: Vec<String>,
+    /// Whether what it holds outlives a kill.
+    keeps: bool,
     process: Option<Process>,
 }
 
@@ -36,7 +45,8 @@ pub struct RedisServer {
 struct Process {
     shell: Child,
     /// Dropping it ends the shell, and that the server.
-    ends: Option<ChildStdin>,
+    orders: Option<ChildStdin>,
+    says: BufReader<ChildStdout>,
     server: u32,
 }
 
@@ -53,15 +63,50 @@ impl RedisServer {
     /// If there is no `redis-server`, or it does not start.
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
+        Self::start_or_keep(settings, false)
+    }
+
+    /// A server that writes every change to its disk before it answers, and that finds all of it
+    /// there when it is started again.
+    ///
+    /// # Panics
+    /// As [`start_with`](Self::start_with).
+    #[must_use]
+    pub fn start_kept() -> Self {
+        Self::start_kept_with(&[])
+    }
+
+    /// The same with more settings.
+    ///
+    /// # Panics
+    /// As [`start_with`](Self::start_with).
+    #[must_use]
+    pub fn start_kept_with(settings: &[&str]) -> Self {
+        Self::start_or_keep(&[&KEEPING, settings].concat(), true)
+    }
+
+    fn start_or_keep(settings: &[&str], keeps: bool) -> Self {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         // A port that is free now may be another's by the time the server wants it.
         for _ in 0..10 {
             let port = free_port();
             if let Some(process) = Process::start(port, &settings) {
-                return Self { port, settings, process: Some(process) };
+                return Self { port, settings, keeps, process: Some(process) };
             }
         }
         panic!("no redis-server started: is it installed? (apt-get install redis-server)");
+    }
+
+    /// Its port, on the loopback interface.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it has been started and not been killed.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.server != 0)
     }
 
     /// Its address.
@@ -85,6 +130,46 @@ impl RedisServer {
         reply.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
+    /// Sends a command for each of many last arguments, all at once.
+    ///
+    /// # Panics
+    /// If the server refuses one, or does not answer.
+    pub fn ask_each<T: FromRedisValue>(&self, command: &[&str], last: &[String]) -> Vec<T> {
+        let mut commands = redis::Pipeline::with_capacity(last.len());
+        for last in last {
+            commands.cmd(command[0]).arg(&command[1..]).arg(last);
+        }
+        let replies = connect(self.port).and_then(|mut server| commands.query(&mut server));
+        replies.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Waits until as many replicas have all that this server has now.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn wait_for_replicas(&self, count: usize) {
+        let offset = |line: &str| line.rsplit_once("offset=")?.1.split(',').next()?.parse().ok();
+        let wanted: u64 = self.info("replication", "master_repl_offset");
+        let start = Instant::now();
+        loop {
+            let info: String = self.ask(&["INFO", "replication"]);
+            let replicas = info.lines().filter(|line| line.starts_with("slave"));
+            let up_to_date = replicas.filter_map(offset).filter(|has: &u64| *has >= wanted);
+            if up_to_date.count() >= count {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "replicas lag behind: {info}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A number out of a section of what the server says of itself.
+    fn info(&self, section: &str, name: &str) -> u64 {
+        let info: String = self.ask(&["INFO", section]);
+        let field = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
+        info.lines().find_map(field).unwrap_or_else(|| panic!("no {name} in {info}"))
+    }
+
     /// How often each command was carried out since the counters were reset.
     #[must_use]
     pub fn calls(&self, command: &str) -> u64 {
@@ -106,23 +191,33 @@ impl RedisServer {
         self.signal("-CONT");
     }
 
-    /// Kills the server and starts an empty one at the same address.
+    /// Kills the server, unless that was done, and starts one at the same address: empty, or with
+    /// what was kept.
     ///
     /// # Panics
     /// If that does not start.
     pub fn restart(&mut self) {
         self.kill();
-        self.process = Process::start(self.port, &self.settings);
+        self.process = match self.process.take() {
+            Some(kept) => kept.start_again(self.port),
+            None => Process::start(self.port, &self.settings),
+        };
         assert!(self.process.is_some(), "the server does not start again");
     }
 
-    /// Kills the server.
+    /// Kills the server, as SIGKILL does.
     pub fn kill(&mut self) {
-        self.process = None;
+        if !self.keeps {
+            self.process = None;
+        } else if let Some(process) = &mut self.process {
+            process.kill();
+        }
     }
 
     fn signal(&self, signal: &str) {
-        let Some(Process { server, .. }) = &self.process else { panic!("the server was killed") };
+        let Some(Process { server: server @ 1.., .. }) = &self.process else {
+            panic!("the server was killed")
+        };
         let sent = Command::new("kill").args([signal, &server.to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {server}");
     }
@@ -139,19 +234,49 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()
             .ok()?;
-        let (ends, stdout) = (shell.stdin.take(), shell.stdout.take()?);
-        let mut server = String::new();
-        BufReader::new(stdout.take(32)).read_line(&mut server).ok()?;
-        let process = Self { shell, ends, server: server.trim().parse().ok()? };
-        process.wait_until_it_answers(port).then_some(process)
+        let (orders, says) = (shell.stdin.take(), BufReader::new(shell.stdout.take()?));
+        Self { shell, orders, says, server: 0 }.wait_until_it_runs(port)
+    }
+
+    /// Starts the server that was killed, with what it kept.
+    fn start_again(mut self, port: u16) -> Option<Self> {
+        self.order()?;
+        self.wait_until_it_runs(port)
+    }
+
+    /// Kills the server and leaves its folder; nothing if that was done.
+    fn kill(&mut self) {
+        if self.server != 0 {
+            self.server = 0;
+            let killed = self.order().and_then(|()| self.line());
+            assert_eq!(killed.as_deref(), Some("killed"));
+        }
+    }
+
+    fn order(&mut self) -> Option<()> {
+        self.orders.as_mut()?.write_all(b"\n").ok()
+    }
+
+    /// What the shell says next.
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.says.read_line(&mut line).ok()?;
+        Some(line.trim().to_owned())
+    }
+
+    fn wait_until_it_runs(mut self, port: u16) -> Option<Self> {
+        self.server = self.line()?.parse().ok()?;
+        self.wait_until_it_answers(port).then_some(self)
     }
 
     fn wait_until_it_answers(&self, port: u16) -> bool {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
             let who = connect(port)
-                .and_then(|mut server| query::<String>(&mut server, &["INFO", "server"]));
-            if let Ok(info) = who {
+                .and_then(|mut server| query::<String>(&mut server, &["INFO", "everything"]));
+            if let Ok(info) = who
+                && info.contains("\nloading:0\r")
+            {
                 return info.contains(&format!("process_id:{}\r\n", self.server));
             }
             if !self.is_there() {
@@ -173,12 +298,17 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.ends = None;
+        self.orders = None;
         let _ = self.shell.wait();
     }
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on now.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
 }

@@ -45,6 +45,7 @@ pub(crate) trait DynBackend: Send + Sync + 'static {
     fn peek<'a>(&'a self, key: &'a RecordKey) -> Answer<'a, Option<Found>>;
     fn changed<'a>(&'a self, key: &'a RecordKey) -> Answer<'a, Watch>;
     fn for_keeper(&self) -> Answer<'_, Arc<dyn DynBackend>>;
+    fn group(&self, key: &RecordKey) -> u64;
     fn reach(&self) -> Reach;
 }
 
@@ -103,6 +104,10 @@ impl<B: Backend> DynBackend for B {
 
     fn for_keeper(&self) -> Answer<'_, Arc<dyn DynBackend>> {
         Box::pin(async { Ok(Arc::new(Backend::for_keeper(self).await?) as Arc<dyn DynBackend>) })
+    }
+
+    fn group(&self, key: &RecordKey) -> u64 {
+        Backend::group(self, key)
     }
 
     fn reach(&self) -> Reach {

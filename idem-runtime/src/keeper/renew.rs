@@ -24,12 +24,14 @@ struct Batch {
     bound: Duration,
 }
 
-/// Sends the renewals of one tick: those with the same time to answer go together.
+/// Sends the renewals of one tick: those in the same part of the store and with the same time to
+/// answer go together.
 pub(super) fn start(core: &Arc<Core>, due: Vec<(Arc<Attempt>, DueRenewal)>) {
-    let mut by_bound: HashMap<Duration, Batch> = HashMap::new();
+    let mut batches: HashMap<(u64, Duration), Batch> = HashMap::new();
     for (attempt, DueRenewal { renewal, sent, late, bound }) in due {
         let empty = || Batch { attempts: Vec::new(), renewals: Vec::new(), bound };
-        let batch = by_bound.entry(bound).or_insert_with(empty);
+        let group = core.keeper.group(&renewal.key);
+        let batch = batches.entry((group, bound)).or_insert_with(empty);
         batch.attempts.push((attempt, sent, late));
         batch.renewals.push(renewal);
         if batch.renewals.len() == LARGEST_BATCH {
@@ -37,7 +39,7 @@ pub(super) fn start(core: &Arc<Core>, due: Vec<(Arc<Attempt>, DueRenewal)>) {
             tokio::spawn(send(Arc::clone(core), full));
         }
     }
-    for batch in by_bound.into_values().filter(|batch| !batch.renewals.is_empty()) {
+    for batch in batches.into_values().filter(|batch| !batch.renewals.is_empty()) {
         tokio::spawn(send(Arc::clone(core), batch));
     }
 }

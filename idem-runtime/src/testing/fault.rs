@@ -277,6 +277,10 @@ impl<B: Backend> Backend for FaultBackend<B> {
         Ok(Self { inner, faults: self.faults.clone() })
     }
 
+    fn group(&self, key: &RecordKey) -> u64 {
+        self.inner.group(key)
+    }
+
     fn reach(&self) -> Reach {
         self.inner.reach()
     }

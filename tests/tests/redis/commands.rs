@@ -37,7 +37,7 @@ async fn a_first_call_is_one_set_and_one_script_and_a_replay_is_one_set() {
     reset(&server);
     assert_eq!(process.call("a", 1).await.unwrap().source, Source::Fresh);
     // The script reads, stores and tells: its `set` is the second one.
-    let first = [("evalsha", 1), ("get", 1), ("publish", 1), ("set", 2)];
+    let first = [("evalsha", 1), ("get", 1), ("spublish", 1), ("set", 2)];
     assert_eq!(counts(&server), expected(&first));
 
     reset(&server);
@@ -55,7 +55,7 @@ async fn a_thousand_duplicates_in_one_process_cost_one_call() {
     let outcomes = futures_util::future::join_all(calls).await;
     let ran = outcomes.into_iter().filter(|one| one.as_ref().unwrap().source == Source::Fresh);
     assert_eq!(ran.count(), 1);
-    let once = [("evalsha", 1), ("get", 1), ("publish", 1), ("set", 2)];
+    let once = [("evalsha", 1), ("get", 1), ("spublish", 1), ("set", 2)];
     assert_eq!(counts(&server), expected(&once));
 }
 

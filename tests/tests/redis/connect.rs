@@ -79,7 +79,7 @@ async fn a_replica_and_a_node_of_a_cluster() {
     assert!(told.contains("a read replica: connect to"), "{told}");
     let node = RedisServer::start_with(&["--cluster-enabled", "yes"]);
     let told = error(&node.url()).await.to_string();
-    assert!(told.contains("a node of a cluster: connect to"), "{told}");
+    assert!(told.contains("a node of a cluster: use an address"), "{told}");
 }
 
 #[tokio::test]

@@ -6,8 +6,9 @@ use std::time::Duration;
 use idem_runtime::protocol::transition::{
     CompleteReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
 };
-use idem_runtime::{Backend, ErrorKind, OnOutage, Source};
-use idem_tests::RedisServer;
+use idem_runtime::record::Owner;
+use idem_runtime::{Backend, Error, ErrorKind, OnOutage, Source};
+use idem_tests::{RedisServer, eventually};
 
 use crate::kit::{
     LONG, connect, outcome, process_with, record_key, renewal, reservation, reserved,
@@ -17,6 +18,11 @@ use crate::kit::{
 fn fill(server: &RedisServer) {
     let _: String = server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+}
+
+/// A server that has room again.
+fn empty(server: &RedisServer) {
+    let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
 }
 
 #[tokio::test]
@@ -30,11 +36,11 @@ async fn what_is_stored_is_replayed_and_nothing_new_begins() {
     assert_eq!((again.value, again.source), (1, Source::Replayed));
     // An answer that is an error is no outage: `run` does not apply.
     let error = process.call("new", 3).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Backend);
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Backend, false));
     let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     assert!(format!("{error} {why}").contains("maxmemory"), "{error}: {why}");
     assert!(!process.events.has("run_unprotected"));
-    let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    empty(&server);
     assert_eq!(process.call("new", 3).await.unwrap().source, Source::Fresh);
 }
 
@@ -67,14 +73,14 @@ async fn every_operation_on_what_stands_works_save_a_takeover() {
     assert!(renewed.into_iter().all(|reply| reply.unwrap() == RenewReply::Renewed));
     assert!(matches!(backend.fence(&key, owner).await.unwrap(), FenceReply::Fence(1..)));
     assert_eq!(backend.release(&other, releases).await.unwrap(), ReleaseReply::Released);
-    let new = reservation(idem_runtime::record::Owner::fresh());
+    let new = reservation(Owner::fresh());
     let refused = backend.replace(&key, reservation(owner).head(), &new, LONG, None).await;
     assert!(refused.unwrap_err().is_answer());
     let done = outcome(owner, &[7; 10_000]);
     assert_eq!(backend.complete(&key, &done, LONG).await.unwrap(), CompleteReply::Stored);
     let found = backend.peek(&key).await.unwrap().unwrap();
     assert_eq!(found.standing.record(), Some(&done));
-    let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    empty(&server);
     let replaced = backend.replace(&key, done.head(), &new, LONG, None).await.unwrap();
     assert_eq!(replaced, ReplaceReply::Replaced);
 }
@@ -90,4 +96,71 @@ async fn without_the_replicas_it_asks_for_it_is_read_all_the_same() {
     assert_eq!(process.call("new", 3).await.unwrap_err().kind(), ErrorKind::Backend);
     let _: String = server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     assert_eq!(process.call("new", 3).await.unwrap().source, Source::Fresh);
+}
+
+fn forget(server: &RedisServer) {
+    let forgotten: u64 = server.ask(&["DEL", "shop:charge:a"]);
+    assert_eq!(forgotten, 1);
+}
+
+/// The record of a running action is gone, and there is no room for another: its keeper goes on trying,
+/// and has the key again as soon as there is.
+#[tokio::test]
+async fn what_runs_is_reserved_again_once_there_is_room() {
+    let server = RedisServer::start();
+    let process = process_with(connect(&server).await, |builder| builder);
+    let outcome = process.call_until("a", 1, async {
+        fill(&server);
+        forget(&server);
+        eventually("the keeper finds nothing", || process.events.has("lease_gone")).await;
+        eventually("it is at risk", || process.events.has("lease_at_risk")).await;
+        assert!(!server.ask::<bool>(&["EXISTS", "shop:charge:a"]));
+        empty(&server);
+        eventually("reserved again", || server.ask(&["EXISTS", "shop:charge:a"])).await;
+    });
+    let outcome = outcome.await.unwrap();
+    assert!(outcome.stored && outcome.lapsed);
+    assert_eq!(process.call("a", 2).await.unwrap().source, Source::Replayed);
+}
+
+/// The same, and the action ends before there is room: its caller has the value, and the outcome is
+/// stored once it can be.
+#[tokio::test]
+async fn an_outcome_without_its_reservation_is_stored_once_there_is_room() {
+    let server = RedisServer::start();
+    // The keeper does not look before the end.
+    let process =
+        process_with(connect(&server).await, |builder| builder.lease(Duration::from_secs(60)));
+    let outcome = process.call_until("a", 1, async {
+        fill(&server);
+        forget(&server);
+    });
+    let outcome = outcome.await.unwrap();
+    assert_eq!((outcome.value, outcome.stored, outcome.lapsed), (1, false, true));
+    assert!(process.events.has("completion_deferred"));
+    empty(&server);
+    eventually("it is stored", || process.events.has("deferred_stored")).await;
+    assert_eq!(process.call("a", 2).await.unwrap().source, Source::Replayed);
+}
+
+/// A crash is not forgotten for want of memory: its takeover is refused, and comes about later.
+#[tokio::test]
+async fn a_takeover_waits_for_room() {
+    let server = RedisServer::start();
+    let backend = connect(&server).await;
+    let process = process_with(backend.clone(), |builder| builder);
+    let crashed = reservation(Owner::fresh()).remembered_for(LONG);
+    backend.begin(&record_key("a"), &crashed, Duration::from_millis(1)).await.unwrap();
+    fill(&server);
+    let takes_over = || {
+        let call = process.idem.call("charge").key("a");
+        let happened = async { Ok::<_, Error>(Some(1_u64)) };
+        call.run_reconciling(happened, |_| async { Err(Error::of_kind(ErrorKind::NotKept, "ran")) })
+    };
+    let error = takes_over().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Backend, false));
+    assert!(error.to_string().contains("maxmemory"), "{error}");
+    empty(&server);
+    let outcome = takes_over().await.unwrap();
+    assert_eq!((outcome.value, outcome.source, outcome.attempt), (1, Source::Reconciled, 2));
 }

@@ -19,7 +19,11 @@ pub(crate) struct Process {
 }
 
 pub(crate) async fn connect(server: &RedisServer) -> RedisBackend {
-    RedisBackend::connect(&server.url()).await.unwrap()
+    connect_to(&server.url()).await
+}
+
+pub(crate) async fn connect_to(url: &str) -> RedisBackend {
+    RedisBackend::connect(url).await.unwrap()
 }
 
 pub(crate) async fn process(server: &RedisServer) -> Process {

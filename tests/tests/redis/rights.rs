@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use idem_redis::{ConnectError, RedisBackend};
-use idem_runtime::Source;
+use idem_runtime::protocol::transition::{CompleteReply, DiscardReply, ReleaseReply, ReplaceReply};
+use idem_runtime::record::Owner;
+use idem_runtime::{Backend, Source};
 use idem_tests::{RedisServer, eventually};
 
-use crate::kit::process_with;
+use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
 
 /// The rights that `docs/redis.md` asks for.
 const RIGHTS: [&str; 14] = [
@@ -21,9 +23,9 @@ const RIGHTS: [&str; 14] = [
     "+pexpire",
     "+del",
     "+time",
-    "+publish",
-    "+subscribe",
-    "+unsubscribe",
+    "+spublish",
+    "+ssubscribe",
+    "+sunsubscribe",
 ];
 
 fn user(server: &RedisServer, rights: &[&str]) -> String {
@@ -44,7 +46,7 @@ async fn the_rights_that_are_asked_for_are_enough() {
     let waiter = process_with(backend, |builder| builder);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("a waiter subscribes", || server.calls("subscribe") > 0).await;
+            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
             // Renewed, with a fence, for longer than a lease.
             tokio::time::sleep(Duration::from_millis(1_500)).await;
             idem_runtime::lease().unwrap().fence().await.unwrap();
@@ -119,4 +121,51 @@ async fn a_right_taken_away_is_an_answer() {
     assert!(!process.events.has("run_unprotected"));
     user(&server, &RIGHTS);
     assert_eq!(process.call("b", 2).await.unwrap().source, Source::Fresh);
+}
+
+/// Without the right to publish, every step that would wake somebody is carried out and answered.
+#[tokio::test]
+async fn without_channels_every_step_is_applied() {
+    let server = RedisServer::start();
+    let backend = connect(&user(&server, &["~*", "resetchannels", "+@all"])).await.unwrap();
+    let key = record_key("a");
+    let owner = reserved(&backend, &key).await;
+    let new = reservation(Owner::fresh());
+    let replaced = backend.replace(&key, reservation(owner).head(), &new, LONG, None).await;
+    assert_eq!(replaced.unwrap(), ReplaceReply::Replaced);
+    let done = outcome(new.owner, b"done");
+    assert_eq!(backend.complete(&key, &done, LONG).await.unwrap(), CompleteReply::Stored);
+    let found = backend.peek(&key).await.unwrap().unwrap();
+    assert_eq!(found.standing.record(), Some(&done));
+    assert_eq!(backend.discard(&key, new.owner).await.unwrap(), DiscardReply::Discarded);
+    let owner = reserved(&backend, &key).await;
+    assert_eq!(backend.release(&key, owner).await.unwrap(), ReleaseReply::Released);
+    assert!(!server.ask::<bool>(&["EXISTS", "shop:charge:a"]));
+    // Each of the four has tried to.
+    let denied: Vec<redis::Value> = server.ask(&["ACL", "LOG"]);
+    assert!(format!("{denied:?}").contains("channel"), "{denied:?}");
+    assert_eq!(server.calls("spublish"), 0);
+}
+
+/// The owner may not publish and the waiter may subscribe: it waits for a word that never comes, and
+/// has the outcome by polling.
+#[tokio::test]
+async fn a_waiter_who_is_never_told_polls() {
+    let server = RedisServer::start();
+    let silent = connect(&user(&server, &["~*", "resetchannels", "+@all"])).await.unwrap();
+    let owner = process_with(silent, |builder| builder);
+    let waiter = process_with(connect(&server.url()).await.unwrap(), |builder| builder);
+    let (first, second) = tokio::join!(
+        owner.call_until("a", 1, async {
+            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
+        }),
+        async {
+            eventually("the owner has begun", || server.calls("set") > 0).await;
+            waiter.call("a", 2).await
+        },
+    );
+    assert!(first.unwrap().stored);
+    let second = second.unwrap();
+    assert_eq!((second.value, second.source), (1, Source::Waited));
+    assert_eq!(server.calls("spublish"), 0);
 }

@@ -67,7 +67,7 @@ async fn all_watches_of_a_process_share_a_connection_and_leave_nothing() {
     let more = join_all(keys.iter().map(|key| keepers.changed(key))).await;
     let subscribed = || {
         let clients: String = server.ask(&["CLIENT", "LIST", "TYPE", "PUBSUB"]);
-        let channels: Vec<String> = server.ask(&["PUBSUB", "CHANNELS"]);
+        let channels: Vec<String> = server.ask(&["PUBSUB", "SHARDCHANNELS"]);
         (clients.lines().count(), channels.len())
     };
     assert_eq!(subscribed(), (1, 50));
@@ -90,10 +90,10 @@ async fn a_broken_subscription_is_taken_again() {
     let (owner, waiter) = (process_with(backend, |builder| builder), process(&server).await);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("subscribed", || server.calls("subscribe") == 1).await;
+            eventually("subscribed", || server.calls("ssubscribe") == 1).await;
             let killed: u64 = server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
             assert_eq!(killed, 1);
-            eventually("subscribed again", || server.calls("subscribe") == 2).await;
+            eventually("subscribed again", || server.calls("ssubscribe") == 2).await;
         }),
         async {
             eventually("the owner has begun", || server.calls("set") > 0).await;

@@ -61,7 +61,7 @@ fn herd() {
     assert_eq!(fresh, 1);
     assert_eq!(world.ledger.effects(), ["a 7"]);
     assert_eq!(world.server.calls("set"), 4 + 1, "a begin for each process, and the outcome");
-    assert!(world.server.calls("subscribe") <= 3, "a subscription for each that waits");
+    assert!(world.server.calls("ssubscribe") <= 3, "a subscription for each that waits");
     // For each process that waits: one after the subscription, one at the change, and the polls
     // beside it, after about 25 ms, 50 ms, … and then every second. A slow machine makes them fewer.
     let reads = world.server.calls("evalsha") - 1;

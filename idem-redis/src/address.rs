@@ -1,0 +1,194 @@
+//! Addresses: `redis://…` for one server, `redis-sentinel://…` for the master that sentinels name,
+//! `redis-cluster://…` for a cluster.
+
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
+use url::Url;
+
+use crate::error::ConnectError;
+
+const CLUSTER: &str = "-cluster";
+const SENTINEL: &str = "-sentinel";
+/// Where sentinels listen unless told otherwise; servers listen on 6379.
+const SENTINEL_PORT: u16 = 26379;
+
+/// What an address names.
+#[derive(Debug)]
+pub(crate) enum Address {
+    Server(ConnectionInfo),
+    Sentinels {
+        sentinels: Vec<ConnectionInfo>,
+        /// The name under which they watch it.
+        master: String,
+        /// Who the service is to the master.
+        login: RedisConnectionInfo,
+        encrypted: bool,
+    },
+    /// Some of its nodes, from which the others are learned.
+    Cluster(Vec<ConnectionInfo>),
+}
+
+impl Address {
+    /// # Errors
+    /// What is wrong, without the address itself: it may hold a password.
+    pub(crate) fn parse(text: &str) -> Result<Self, ConnectError> {
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Err(unusable("an address begins with `redis://` or `unix://`"));
+        };
+        if let Some(scheme) = scheme.strip_suffix(CLUSTER) {
+            Self::cluster(&hosts(scheme, rest)?)
+        } else if let Some(scheme) = scheme.strip_suffix(SENTINEL) {
+            Self::sentinels(hosts(scheme, rest)?)
+        } else {
+            checked_scheme(scheme)?;
+            Ok(Self::Server(info(text)?))
+        }
+    }
+
+    fn cluster(hosts: &[Url]) -> Result<Self, ConnectError> {
+        let nodes: Vec<_> =
+            hosts.iter().map(|host| info(host.as_str())).collect::<Result<_, _>>()?;
+        if nodes.iter().any(|node| node.redis_settings().db() != 0) {
+            return Err(unusable("a cluster has the database 0 only"));
+        }
+        Ok(Self::Cluster(nodes))
+    }
+
+    fn sentinels(mut hosts: Vec<Url>) -> Result<Self, ConnectError> {
+        let first = &hosts[0];
+        let of_query = |name| {
+            let found = first.query_pairs().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.into_owned())
+        };
+        let Some(master) = of_query("master").filter(|master| !master.is_empty()) else {
+            return Err(unusable(
+                "the address of sentinels ends in `?master=` and the master's name",
+            ));
+        };
+        let mut of_sentinels = RedisConnectionInfo::default();
+        if let Some(user) = of_query("sentinel_user") {
+            of_sentinels = of_sentinels.set_username(user);
+        }
+        if let Some(password) = of_query("sentinel_password") {
+            of_sentinels = of_sentinels.set_password(password);
+        }
+        let node = info(first.as_str())?;
+        let sentinel = |host: &mut Url| {
+            if host.port().is_none() {
+                let _ = host.set_port(Some(SENTINEL_PORT));
+            }
+            Ok(info(host.as_str())?.set_redis_settings(of_sentinels.clone()))
+        };
+        Ok(Self::Sentinels {
+            sentinels: hosts.iter_mut().map(sentinel).collect::<Result<_, ConnectError>>()?,
+            master,
+            login: node.redis_settings().clone(),
+            encrypted: matches!(node.addr(), ConnectionAddr::TcpTls { .. }),
+        })
+    }
+}
+
+/// One address for each host of `user:password@host:port,host:port/database?query`.
+fn hosts(scheme: &str, rest: &str) -> Result<Vec<Url>, ConnectError> {
+    checked_scheme(scheme)?;
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (login, hosts) = match authority.rsplit_once('@') {
+        Some((login, hosts)) => (format!("{login}@"), hosts),
+        None => (String::new(), authority),
+    };
+    let one = |host: &str| {
+        if host.is_empty() {
+            return Err(unusable("a host is missing"));
+        }
+        Url::parse(&format!("{scheme}://{login}{host}{tail}"))
+            .map_err(|error| unusable(&error.to_string()))
+    };
+    hosts.split(',').map(one).collect()
+}
+
+fn checked_scheme(scheme: &str) -> Result<(), ConnectError> {
+    if cfg!(not(feature = "tls")) && matches!(scheme, "rediss" | "valkeys") {
+        return Err(unusable("encryption needs the feature `tls` of idem-redis"));
+    }
+    Ok(())
+}
+
+fn info(url: &str) -> Result<ConnectionInfo, ConnectError> {
+    // The library's errors about addresses never repeat the address.
+    url.into_connection_info().map_err(|error| unusable(&error.to_string()))
+}
+
+fn unusable(fault: &str) -> ConnectError {
+    ConnectError::Setting(fault.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(infos: &[ConnectionInfo]) -> Vec<String> {
+        infos.iter().map(|info| info.addr().to_string()).collect()
+    }
+
+    #[test]
+    fn one_server() {
+        let address = Address::parse("redis://idem:secret@host:6380/2?protocol=resp3");
+        let Ok(Address::Server(info)) = address else { panic!("{address:?}") };
+        assert_eq!(info.addr().to_string(), "host:6380");
+        assert_eq!(
+            (info.redis_settings().username(), info.redis_settings().db()),
+            (Some("idem"), 2)
+        );
+        assert!(matches!(Address::parse("unix:///run/redis.sock"), Ok(Address::Server(_))));
+    }
+
+    #[test]
+    fn the_nodes_of_a_cluster_share_a_login() {
+        let address = Address::parse("redis-cluster://idem:s%40crt@one:7000,two,[::1]:7002");
+        let Ok(Address::Cluster(nodes)) = address else { panic!("{address:?}") };
+        assert_eq!(addresses(&nodes), ["one:7000", "two:6379", "::1:7002"]);
+        assert!(nodes.iter().all(|node| node.redis_settings().password() == Some("s@crt")));
+    }
+
+    #[test]
+    fn sentinels_have_a_login_of_their_own() {
+        let address = Address::parse(
+            "redis-sentinel://idem:secret@one,two:5000/3?master=shop&sentinel_password=other",
+        );
+        let Ok(Address::Sentinels { sentinels, master, login, encrypted }) = address else {
+            panic!("{address:?}")
+        };
+        assert_eq!(addresses(&sentinels), ["one:26379", "two:5000"]);
+        assert_eq!((&*master, login.db(), login.password()), ("shop", 3, Some("secret")));
+        assert!(!encrypted);
+        let of_sentinels = sentinels[1].redis_settings();
+        assert_eq!((of_sentinels.password(), of_sentinels.username()), (Some("other"), None));
+        assert_eq!(of_sentinels.db(), 0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_password() {
+        for (address, fault) in [
+            ("localhost", "begins with"),
+            ("http://:secret@host", "did not parse"),
+            ("redis-cluster://:secret@one/1", "database 0"),
+            ("redis-cluster://:secret@one,,two", "a host is missing"),
+            ("redis-cluster://:secret@", "a host is missing"),
+            ("redis-sentinel://:secret@one", "?master="),
+            ("redis-sentinel://:secret@one?master=", "?master="),
+            ("redis-cluster://:secret@one:port", "port"),
+            ("smtp-cluster://:secret@one", "did not parse"),
+        ] {
+            let told = Address::parse(address).expect_err(address).to_string();
+            assert!(told.contains(fault) && !told.contains("secret"), "{address}: {told}");
+        }
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn encryption_names_its_feature() {
+        for address in ["rediss://host", "rediss-cluster://host", "rediss-sentinel://h?master=m"] {
+            let told = Address::parse(address).expect_err(address).to_string();
+            assert!(told.contains("feature `tls`"), "{told}");
+        }
+    }
+}

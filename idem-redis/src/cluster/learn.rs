@@ -1,0 +1,85 @@
+//! Learning which node has which slot: by asking a node, whenever something came back from where it
+//! should not have gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{Pipeline, RedisError, RedisResult, Value};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::map::{Map, Node, ranges};
+use super::{Cluster, lock};
+
+/// The map is not asked for more often, however much comes back.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// When and whom the map was last asked for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    last: Option<Instant>,
+    /// Counts the times: each begins with another node.
+    times: usize,
+}
+
+impl Cluster {
+    /// Asks for the map, first those nodes that the address names.
+    ///
+    /// # Errors
+    /// What the last node that was asked said, or why it could not be.
+    pub(crate) async fn learn(&self) -> RedisResult<()> {
+        self.learn_from(&self.0.seeds).await
+    }
+
+    /// Asks for the map in a task of its own, unless that was done a moment ago: a command does not
+    /// wait for it, it is sent again by who needs it.
+    pub(super) fn learn_soon(&self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut nodes = self.nodes();
+        nodes.extend(self.0.seeds.iter().cloned());
+        {
+            let mut asked = lock(&self.0.asked);
+            if asked.last.is_some_and(|last| last.elapsed() < ASK_EVERY) {
+                return;
+            }
+            asked.last = Some(Instant::now());
+            asked.times += 1;
+            let first = asked.times % nodes.len().max(1);
+            nodes.rotate_left(first);
+        }
+        let cluster = self.clone();
+        runtime.spawn(async move {
+            if let Err(error) = cluster.learn_from(&nodes).await {
+                tracing::debug!(target: "idem", %error, "no node of the Redis cluster tells its slots");
+            }
+        });
+    }
+
+    async fn learn_from(&self, nodes: &[Arc<Node>]) -> RedisResult<()> {
+        let mut told = Err(super::redirect::no_node());
+        for node in nodes {
+            told = self.ask(node).await;
+            if told.is_ok() {
+                break;
+            }
+        }
+        told
+    }
+
+    async fn ask(&self, node: &Node) -> RedisResult<()> {
+        let mut commands = Pipeline::new();
+        commands.cmd("CLUSTER").arg("SLOTS");
+        let replies = node.connections.send(&commands).await?;
+        let told = match replies.first() {
+            Some(Value::ServerError(error)) => return Err(RedisError::from(error.clone())),
+            reply => reply.and_then(|reply| ranges(reply, &node.host)),
+        };
+        // A node that has just been started alone, or joined, knows of no slots.
+        let Some(told) = told.filter(|told| !told.is_empty()) else {
+            return Err(super::redirect::no_node());
+        };
+        let map = Map::of(&told, |host, port| self.node(host, port))?;
+        *self.map() = map;
+        Ok(())
+    }
+}

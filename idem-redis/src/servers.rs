@@ -1,0 +1,142 @@
+//! The servers of a deployment, as commands on records see them: one, or the nodes of a cluster.
+
+use std::sync::Arc;
+
+use idem_runtime::RecordKey;
+use redis::{Cmd, ConnectionAddr, Pipeline, RedisResult, Value};
+
+use crate::address::Address;
+use crate::builder::Times;
+use crate::cluster::Cluster;
+use crate::connections::Connections;
+use crate::error::ConnectError;
+use crate::names::record_name;
+use crate::place::{Certificates, Manner, Place};
+use crate::scripts::Script;
+use crate::sentinels::Sentinels;
+
+/// A command on one record.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The record's name.
+    pub(crate) record: String,
+    pub(crate) command: Cmd,
+}
+
+/// Where the records are.
+#[derive(Debug)]
+pub(crate) enum Servers {
+    /// One server, or the master that sentinels name.
+    One(Connections),
+    Cluster(Cluster),
+}
+
+impl Servers {
+    pub(crate) fn new(
+        address: Address,
+        times: Times,
+        certificates: &Certificates,
+    ) -> Result<Self, ConnectError> {
+        let unusable = |error: redis::RedisError| ConnectError::Setting(error.to_string());
+        let client = |info| certificates.client(info).map_err(unusable);
+        Ok(match address {
+            Address::Server(info) => {
+                Self::One(Connections::new(Place::Server(Arc::new(client(info)?)), times))
+            }
+            Address::Sentinels { sentinels, master, login, encrypted } => {
+                let sentinels = sentinels.into_iter().map(client).collect::<Result<_, _>>()?;
+                let manner = Manner { login, encrypted, certificates: certificates.clone() };
+                let sentinels = Sentinels::new(sentinels, master, manner, times);
+                Self::One(Connections::new(Place::Master(Arc::new(sentinels)), times))
+            }
+            Address::Cluster(nodes) => {
+                let Some(first) = nodes.first() else {
+                    return Err(ConnectError::Setting("the address names no node".to_owned()));
+                };
+                let manner = Manner {
+                    login: first.redis_settings().clone(),
+                    encrypted: matches!(first.addr(), ConnectionAddr::TcpTls { .. }),
+                    certificates: certificates.clone(),
+                };
+                let seeds: Vec<_> =
+                    nodes.iter().filter_map(|node| host_and_port(node.addr())).collect();
+                Self::Cluster(Cluster::new(&seeds, manner, times).map_err(unusable)?)
+            }
+        })
+    }
+
+    /// The same servers, by connections of their own.
+    pub(crate) fn separate(&self) -> Self {
+        match self {
+            Self::One(connections) => Self::One(connections.separate()),
+            Self::Cluster(cluster) => Self::Cluster(cluster.separate()),
+        }
+    }
+
+    /// Sends calls, each to the server that has its record, and gives the reply to each; a refusal
+    /// of a server's is a reply. If they are calls of a script, a server that has forgotten it is
+    /// given it.
+    pub(crate) async fn carry(
+        &self,
+        script: Option<&Script>,
+        calls: Vec<Call>,
+    ) -> Vec<RedisResult<Value>> {
+        match self {
+            Self::One(connections) => {
+                let mut commands = Pipeline::with_capacity(calls.len());
+                for call in calls {
+                    commands.add_command(call.command);
+                }
+                carry(connections, script, &commands).await
+            }
+            Self::Cluster(cluster) => cluster.carry(script, calls).await,
+        }
+    }
+
+    /// A number that is the same for records on the same server.
+    pub(crate) fn group(&self, key: &RecordKey) -> u64 {
+        match self {
+            Self::One(_) => 0,
+            Self::Cluster(cluster) => cluster.group(&record_name(key)),
+        }
+    }
+
+    /// Where the server is that tells of a record's changes.
+    pub(crate) fn place(&self, record: &str) -> Option<Place> {
+        match self {
+            Self::One(connections) => Some(connections.place().clone()),
+            Self::Cluster(cluster) => cluster.place(record),
+        }
+    }
+
+    /// Takes note of a reply that says which server has a record now; `from` is who said it.
+    pub(crate) fn redirected(&self, reply: &Value, from: &Place) {
+        if let Self::Cluster(cluster) = self {
+            cluster.redirected(reply, from.host());
+        }
+    }
+}
+
+/// Sends commands to one server.
+pub(crate) async fn carry(
+    server: &Connections,
+    script: Option<&Script>,
+    commands: &Pipeline,
+) -> Vec<RedisResult<Value>> {
+    match script {
+        Some(script) => server.call(script, commands).await,
+        None => match server.send(commands).await {
+            Ok(replies) => replies.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error); commands.len()],
+        },
+    }
+}
+
+fn host_and_port(address: &ConnectionAddr) -> Option<(String, u16)> {
+    match address {
+        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+            Some((host.clone(), *port))
+        }
+        _ => None,
+    }
+}

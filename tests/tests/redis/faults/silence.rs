@@ -1,0 +1,149 @@
+//! A peer that has vanished without a word: connections stay open, and nothing comes on them. Every
+//! call ends in its time, and goes on by a new connection as soon as there can be one.
+
+use std::time::Duration;
+
+use idem_redis::RedisBackend;
+use idem_runtime::{Backend, ErrorKind, OnDuplicate, Source};
+use idem_tests::{Aim, Fault, Proxy, Trap, eventually};
+use tokio::time::Instant;
+
+use super::{LONG_LEASE, PEEK, RENEW, Rig, begin_of, script_on};
+use crate::kit::{Process, connect, process_with, record_key};
+
+const TIMEOUT: Duration = Duration::from_millis(300);
+/// What a busy machine may add to a time that is bounded.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Ways in which nothing comes any more.
+const SILENCES: [fn(&Proxy, Aim) -> Trap; 4] = [
+    |proxy, aim| proxy.on_request(aim, Fault::Hold),
+    |proxy, aim| proxy.on_reply(aim, Fault::Hold),
+    |proxy, aim| proxy.on_request(aim, Fault::Swallow),
+    |proxy, aim| proxy.on_reply(aim, Fault::Swallow),
+];
+
+async fn backend(rig: &Rig) -> RedisBackend {
+    let settings = |builder: idem_redis::RedisBuilder| {
+        builder.connect_timeout(TIMEOUT).command_timeout(TIMEOUT)
+    };
+    rig.connect_with(settings).await
+}
+
+async fn process(rig: &Rig) -> Process {
+    process_with(backend(rig).await, |builder| builder.lease(LONG_LEASE))
+}
+
+/// Only what is open falls silent: the call goes on by another connection, and no caller notices.
+#[tokio::test]
+async fn of_a_connection() {
+    for silence in SILENCES {
+        let rig = Rig::start();
+        let process = process(&rig).await;
+        process.call("known", 1).await.unwrap();
+        // The first command is struck, and with it its connection; what comes after is on another.
+        let trap = silence(&rig.proxy, begin_of("new").nth(1));
+        let outcome = process.call("new", 2).await.unwrap();
+        assert_eq!((outcome.source, outcome.attempt), (Source::Fresh, 1));
+        assert!(outcome.stored && !outcome.lapsed);
+        assert_eq!(trap.struck(), 1);
+        let trap = silence(&rig.proxy, begin_of("known").nth(1));
+        let again = process.call("known", 3).await.unwrap();
+        assert_eq!((again.value, again.source, trap.struck()), (1, Source::Replayed, 1));
+    }
+}
+
+/// New connections fall silent as well: each operation and each call ends in its time, and works again
+/// as soon as the server is heard.
+#[tokio::test]
+async fn of_the_server() {
+    for silence in SILENCES {
+        let rig = Rig::start();
+        let backend = backend(&rig).await;
+        let process = process_with(backend.clone(), |builder| builder.store_timeout(TIMEOUT * 4));
+        process.call("known", 1).await.unwrap();
+        silence(&rig.proxy, Aim::all());
+        for _ in 0..2 {
+            let start = Instant::now();
+            let error = backend.peek(&record_key("known")).await.unwrap_err();
+            assert!(!error.is_answer(), "{error}");
+            // To connect and to answer.
+            assert!(start.elapsed() < TIMEOUT * 2 + BUSY, "{:?}", start.elapsed());
+        }
+        let start = Instant::now();
+        let error = process.call("known", 2).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Backend, true));
+        assert!(start.elapsed() < TIMEOUT * 4 + BUSY, "{:?}", start.elapsed());
+        rig.proxy.heal();
+        let again = process.call("known", 3).await.unwrap();
+        assert_eq!((again.value, again.source), (1, Source::Replayed));
+        assert_eq!(process.call("new", 4).await.unwrap().source, Source::Fresh);
+    }
+}
+
+/// The keeper's connection falls silent: the lease is renewed on another before it ends.
+#[tokio::test]
+async fn of_the_keepers_connection() {
+    for silence in SILENCES {
+        let rig = Rig::start();
+        let process = process(&rig).await;
+        let outcome = process.call_until("a", 1, async {
+            let trap = silence(&rig.proxy, script_on(RENEW, "a").nth(1));
+            trap.strikes().await;
+            eventually("a renewal fails", || process.events.has("renewal_failed")).await;
+            // The next is due at half the lease, its deadline is at nine tenths: 3.2 s later.
+            eventually("a renewal is answered", || process.events.has("renewed")).await;
+        });
+        let outcome = outcome.await.unwrap();
+        assert!(outcome.stored && !outcome.lapsed);
+        assert!(!process.events.has("lease_at_risk") && !process.events.has("lease_gone"));
+    }
+}
+
+/// The subscription falls silent: whoever waits has the outcome by polling, and hears of later ones on
+/// a new subscription.
+#[tokio::test]
+async fn of_the_subscription() {
+    let rig = Rig::start();
+    let (owner, waiter) = (
+        process_with(connect(&rig.server).await, |builder| builder.lease(LONG_LEASE)),
+        process(&rig).await,
+    );
+    let subscribed = Aim::command("SSUBSCRIBE");
+    let waits = async |key: &str| {
+        let call = waiter.idem.call("charge").key(key);
+        let call = call.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(60)));
+        call.run(|_| async { Ok::<_, idem_runtime::Error>(0_u64) }).await
+    };
+    // The subscription stands, and says nothing from its first message on.
+    let mut silent = None;
+    let (first, second) = tokio::join!(
+        owner.call_until("a", 1, async {
+            eventually("it waits", || rig.proxy.answered(&subscribed) == 1).await;
+            silent = Some(rig.proxy.on_reply(Aim::unasked(), Fault::Swallow));
+        }),
+        async {
+            eventually("it has begun", || rig.server.calls("set") > 0).await;
+            waits("a").await
+        },
+    );
+    assert!(first.unwrap().stored);
+    let second = second.unwrap();
+    assert_eq!((second.value, second.source), (1, Source::Waited));
+    let silent = silent.unwrap();
+    eventually("a message was lost", || silent.struck() == 1).await;
+    rig.proxy.heal();
+    // It is asked every five seconds whether it is there; then the next wait subscribes anew.
+    let (first, second) = tokio::join!(
+        owner.call_until("b", 2, async {
+            eventually("it waits", || rig.proxy.came(&script_on(PEEK, "b")) > 0).await;
+            eventually("it has subscribed", || rig.proxy.answered(&subscribed) == 2).await;
+        }),
+        async {
+            eventually("it has begun", || rig.server.calls("set") > 2).await;
+            waits("b").await
+        },
+    );
+    assert!(first.unwrap().stored);
+    assert_eq!(second.unwrap().source, Source::Waited);
+}

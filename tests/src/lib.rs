@@ -1,5 +1,6 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
+mod asking;
 pub mod caller;
 mod ledger;
 mod program;

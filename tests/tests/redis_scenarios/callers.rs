@@ -120,11 +120,14 @@ async fn caller_dropped_during_begin() {
     let world = World::start();
     let process = world.process_with(|builder| builder.lease(LONG * 5)).await;
     let mut gate = process.faults.hold_after(Operation::Begin);
+    let has_begun = async {
+        gate.arrived().await;
+        assert!(world.expires_at("a").is_some(), "the server has the begin");
+    };
     tokio::select! {
         _ = call(&process.idem, "a", 1) => unreachable!("the gate holds it"),
-        () = gate.arrived() => {}
+        () = has_begun => {}
     }
-    assert!(world.expires_at("a").is_some(), "the server has the begin");
     eventually("the begin is released", || world.expires_at("a").is_none()).await;
     assert_eq!(call_at_once(&process.idem, "a", 2).await.unwrap().source, Source::Fresh);
     assert!(!process.events.has("abandoned_by_drop"));

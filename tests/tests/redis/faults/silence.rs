@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use idem_redis::RedisBackend;
-use idem_runtime::{Backend, ErrorKind, OnDuplicate, Source};
+use idem_runtime::{Backend, Error, ErrorKind, OnDuplicate, Outcome, Source};
 use idem_tests::{Aim, Fault, Proxy, Trap, eventually};
 use tokio::time::Instant;
 
-use super::{LONG_LEASE, PEEK, RENEW, Rig, begin_of, script_on};
+use super::{LONG_LEASE, RENEW, Rig, begin_of, record_name, script_on};
 use crate::kit::{Process, connect, process_with, record_key};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -100,50 +100,55 @@ async fn of_the_keepers_connection() {
     }
 }
 
-/// The subscription falls silent: whoever waits has the outcome by polling, and hears of later ones on
-/// a new subscription.
+/// The subscription falls silent: whoever waits has the outcome by polling.
 #[tokio::test]
 async fn of_the_subscription() {
     let rig = Rig::start();
-    let (owner, waiter) = (
-        process_with(connect(&rig.server).await, |builder| builder.lease(LONG_LEASE)),
-        process(&rig).await,
-    );
-    let subscribed = Aim::command("SSUBSCRIBE");
-    let waits = async |key: &str| {
-        let call = waiter.idem.call("charge").key(key);
-        let call = call.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(60)));
-        call.run(|_| async { Ok::<_, idem_runtime::Error>(0_u64) }).await
-    };
-    // The subscription stands, and says nothing from its first message on.
-    let mut silent = None;
+    let (owner, waiter) = (beside(&rig).await, process(&rig).await);
+    let silent = rig.proxy.on_reply(Aim::unasked(), Fault::Swallow);
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("it waits", || rig.proxy.answered(&subscribed) == 1).await;
-            silent = Some(rig.proxy.on_reply(Aim::unasked(), Fault::Swallow));
+            eventually("it waits", || rig.proxy.answered(&Aim::command("SSUBSCRIBE")) == 1).await;
         }),
-        async {
-            eventually("it has begun", || rig.server.calls("set") > 0).await;
-            waits("a").await
-        },
+        waits(&rig, &waiter, "a"),
     );
     assert!(first.unwrap().stored);
     let second = second.unwrap();
     assert_eq!((second.value, second.source), (1, Source::Waited));
-    let silent = silent.unwrap();
     eventually("a message was lost", || silent.struck() == 1).await;
-    rig.proxy.heal();
-    // It is asked every five seconds whether it is there; then the next wait subscribes anew.
+}
+
+/// A subscription that has fallen silent is noticed although nothing is asked of it, and taken again.
+#[tokio::test]
+async fn of_a_subscription_that_has_nothing_to_tell() {
+    let rig = Rig::start();
+    let (owner, waiter) = (beside(&rig).await, process(&rig).await);
+    let subscribed = || rig.proxy.answered(&Aim::command("SSUBSCRIBE"));
+    let silent = rig.proxy.on_reply(Aim::unasked(), Fault::Swallow);
     let (first, second) = tokio::join!(
-        owner.call_until("b", 2, async {
-            eventually("it waits", || rig.proxy.came(&script_on(PEEK, "b")) > 0).await;
-            eventually("it has subscribed", || rig.proxy.answered(&subscribed) == 2).await;
+        owner.call_until("a", 1, async {
+            eventually("it waits", || subscribed() == 1).await;
+            let told: u64 = rig.server.ask(&["SPUBLISH", &record_name("a"), ""]);
+            assert_eq!(told, 1);
+            silent.strikes().await;
+            silent.lift();
+            eventually("it has subscribed again", || subscribed() == 2).await;
         }),
-        async {
-            eventually("it has begun", || rig.server.calls("set") > 2).await;
-            waits("b").await
-        },
+        waits(&rig, &waiter, "a"),
     );
     assert!(first.unwrap().stored);
     assert_eq!(second.unwrap().source, Source::Waited);
+}
+
+/// A process that no fault strikes.
+async fn beside(rig: &Rig) -> Process {
+    process_with(connect(&rig.server).await, |builder| builder.lease(LONG_LEASE))
+}
+
+/// A call that comes once the key is taken.
+async fn waits(rig: &Rig, waiter: &Process, key: &str) -> Result<Outcome<u64>, Error> {
+    eventually("it has begun", || rig.server.ask(&["EXISTS", &record_name(key)])).await;
+    let call = waiter.idem.call("charge").key(key);
+    let call = call.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(60)));
+    call.run(|_| async { Ok::<_, Error>(0_u64) }).await
 }

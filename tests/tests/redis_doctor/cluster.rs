@@ -65,9 +65,17 @@ async fn nodes_that_are_away() {
     })
     .await;
     assert!(about(&findings, Topic::Cluster).iter().all(|one| one.severity == Endangers));
+    // Replicas know who has the slots, and without a majority of masters none takes over.
     let backend = builder(&url).connect().await.unwrap();
-    for node in 0..6 {
-        cluster.kill(node);
+    for master in [0, 2] {
+        cluster.kill(master);
+    }
+    let Err(ConnectError::Unreachable { address, .. }) = backend.doctor().await else {
+        panic!("there is no node that has slots")
+    };
+    assert!(cluster.nodes()[..3].iter().any(|node| address == self::address(node)), "{address}");
+    for replica in [3, 5] {
+        cluster.kill(replica);
     }
     let error = backend.doctor().await.unwrap_err();
     assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");

@@ -115,3 +115,16 @@ async fn an_answer_that_never_comes_does_not_hold_up_connecting() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert!(start.elapsed() >= Duration::from_millis(900), "it was asked: {:?}", start.elapsed());
 }
+
+/// Two answers, each in time for a command: the look has the time of one.
+#[tokio::test]
+async fn a_look_that_takes_too_long_is_given_up() {
+    let server = RedisServer::start();
+    // Each answer leaves a busy machine more than a second, and two of them are too late.
+    let (late, limit) = (Duration::from_millis(1_700), Duration::from_secs(3));
+    let port = between(server.port(), Twist::Late(late)).await;
+    LazyLock::force(&LINES);
+    let builder = RedisBackend::builder(format!("redis://127.0.0.1:{port}"));
+    builder.connect_timeout(limit * 2).command_timeout(limit).connect().await.unwrap();
+    assert_eq!(lines_of(port), [""; 0]);
+}

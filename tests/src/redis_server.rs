@@ -126,7 +126,7 @@ impl RedisServer {
     /// # Panics
     /// If the server refuses it, or does not answer.
     pub fn ask<T: FromRedisValue>(&self, command: &[&str]) -> T {
-        let reply = connect(self.port).and_then(|mut server| query(&mut server, command));
+        let reply = uninterrupted(|| query(&mut connect(self.port)?, command));
         reply.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
@@ -139,7 +139,7 @@ impl RedisServer {
         for last in last {
             commands.cmd(command[0]).arg(&command[1..]).arg(last);
         }
-        let replies = connect(self.port).and_then(|mut server| commands.query(&mut server));
+        let replies = uninterrupted(|| commands.query(&mut connect(self.port)?));
         replies.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
@@ -311,6 +311,19 @@ impl Drop for Process {
 pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
+}
+
+/// Asks again, a few times, where the wait for a reply failed. A read with a time limit does so on
+/// Linux whenever a signal comes to the process, such as that of a child that ends.
+fn uninterrupted<T>(ask: impl Fn() -> RedisResult<T>) -> RedisResult<T> {
+    let mut reply = ask();
+    for _ in 0..3 {
+        match &reply {
+            Err(error) if error.is_io_error() && !error.is_timeout() => reply = ask(),
+            _ => break,
+        }
+    }
+    reply
 }
 
 fn connect(port: u16) -> RedisResult<Connection> {

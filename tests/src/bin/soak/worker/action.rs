@@ -1,0 +1,177 @@
+//! What runs: an action that writes down when it does, and what its owner claims.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use idem_runtime::{Error, Lease};
+use idem_tests::soak::history::{CallId, Disturbance, Effect, End, Micros, What, micros, now};
+use serde::{Deserialize, Serialize};
+
+use super::World;
+use super::plan::{Action, Ask};
+
+/// How often an action looks how long its owner still claims the key.
+const LOOK: Duration = Duration::from_millis(20);
+/// A renewal moves the end of a claim by more than this.
+const MOVED: Micros = 5_000;
+/// What an action's own panic says.
+const OWN_PANIC: &str = "the action's own panic";
+
+/// How a call fails.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Failure {
+    /// By an error of its action.
+    Own(u64),
+    /// By idem: the name of the kind.
+    Refused(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(format!("{:?}", error.kind()))
+    }
+}
+
+/// The panics of actions are planned, and say nothing to people.
+pub(super) fn silence_own_panics() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if info.payload_as_str() != Some(OWN_PANIC) {
+            tell(info);
+        }
+    }));
+}
+
+pub(super) async fn until_all_have_ended(world: &World) {
+    while world.running.load(Ordering::SeqCst) > 0 {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Runs for a call: gives the call's own number, as a value or as an error.
+pub(super) async fn act(
+    world: Arc<World>,
+    call: CallId,
+    lease: Lease,
+    plan: Action,
+) -> Result<u64, Failure> {
+    let mut run = Running::begin(&world, call, lease);
+    let start = Instant::now();
+    let mut fence = plan.fence;
+    loop {
+        run.look();
+        if std::mem::take(&mut fence)
+            && let Ok(number) = run.lease.fence().await
+        {
+            world.writer.write(What::Fence { call, number });
+        }
+        let left = plan.lasts.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            break;
+        }
+        if plan.blocks {
+            let since = now();
+            std::thread::sleep(left.min(LOOK));
+            world.writer.write(What::Disturbed { by: Disturbance::Blocked(call.process()), since });
+        } else {
+            tokio::time::sleep(left.min(LOOK)).await;
+        }
+    }
+    run.end(plan.end);
+    match plan.end {
+        End::Failed => Err(Failure::Own(call.0)),
+        End::Panicked => std::panic::panic_any(OWN_PANIC),
+        End::Returned | End::Dropped => {
+            let key = run.lease.key().to_owned();
+            note_effect(&world, &key, call).unwrap_or_else(|error| panic!("no effect: {error}"));
+            Ok(call.0)
+        }
+    }
+}
+
+/// An action that has begun and not ended.
+struct Running<'a> {
+    world: &'a World,
+    call: CallId,
+    lease: Lease,
+    /// Until when the owner claimed the key when it last wrote that down.
+    until: Option<Micros>,
+    ended: bool,
+}
+
+impl<'a> Running<'a> {
+    fn begin(world: &'a World, call: CallId, lease: Lease) -> Self {
+        world.running.fetch_add(1, Ordering::SeqCst);
+        let (attempt, protected) = (lease.attempt(), lease.is_protected());
+        world.writer.write(What::Began { call, attempt, protected });
+        Self { world, call, lease, until: None, ended: false }
+    }
+
+    /// Writes down until when the owner claims its key, if that has changed.
+    fn look(&mut self) {
+        // First the clock: read later, it would move the end of the claim.
+        let at = now();
+        let left = micros(self.lease.time_left());
+        let until = at + left;
+        let known = self.until.is_some_and(|known| {
+            if left == 0 { known <= at } else { until.abs_diff(known) < MOVED && known > at }
+        });
+        if !known {
+            self.until = Some(until);
+            self.world.writer.write_at(at, What::Holds { call: self.call, until });
+        }
+    }
+
+    fn end(&mut self, end: End) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.world.writer.write(What::Ended { call: self.call, end });
+            self.world.running.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.end(End::Dropped);
+    }
+}
+
+/// Effects, beside the history, where a reconcile can find them.
+fn effects(world: &World, key: &str) -> PathBuf {
+    world.settings.folder.join(format!("effects-{key}"))
+}
+
+fn note_effect(world: &World, key: &str, call: CallId) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(effects(world, key))?;
+    file.write_all(format!("{} {}\n", now(), call.0).as_bytes())
+}
+
+/// Finds out whether an effect happened that a crash may have left behind.
+pub(super) async fn ask(
+    world: Arc<World>,
+    (call, key): (CallId, u64),
+    remembered: Duration,
+    plan: Ask,
+) -> Result<Option<u64>, &'static str> {
+    tokio::time::sleep(plan.lasts).await;
+    if plan.fails {
+        world.writer.write(What::Asked { call, answer: None });
+        return Err("cannot say");
+    }
+    let since = now().saturating_sub(micros(remembered));
+    let effect = last_effect(&world, &key.to_string()).filter(|(at, _)| *at >= since);
+    let value = effect.map(|(_, value)| value);
+    let answer = value.map_or(Effect::Not, |value| Effect::Happened(CallId(value)));
+    world.writer.write(What::Asked { call, answer: Some(answer) });
+    Ok(value)
+}
+
+fn last_effect(world: &World, key: &str) -> Option<(Micros, u64)> {
+    let all = fs::read_to_string(effects(world, key)).ok()?;
+    let (at, value) = all.lines().next_back()?.split_once(' ')?;
+    Some((at.parse().ok()?, value.parse().ok()?))
+}

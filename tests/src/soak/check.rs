@@ -110,6 +110,7 @@ pub fn about<'a>(lines: &'a [Line], key: &(String, u64)) -> impl Iterator<Item =
         | What::Holds { call, .. }
         | What::Fence { call, .. }
         | What::Asked { call, .. }
+        | What::Effect { call }
         | What::Ended { call, .. }
         | What::Answered { call, .. }
         | What::Abandoned { call } => calls.contains(call),

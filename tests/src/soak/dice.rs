@@ -17,7 +17,8 @@ impl Dice {
     /// A stream of its own for each number; which one does not depend on what was thrown before.
     #[must_use]
     pub fn of(seed: u64, which: &[u64]) -> Self {
-        let fold = |seed, which: &u64| Self(seed ^ which.wrapping_mul(0xff51_afd7_ed55_8ccd)).next();
+        let fold =
+            |seed, which: &u64| Self(seed ^ which.wrapping_mul(0xff51_afd7_ed55_8ccd)).next();
         Self(which.iter().fold(Self(seed).next(), fold))
     }
 

@@ -5,6 +5,7 @@
 //! was done before it. Times are the machine's wall clock, which all processes share; whoever runs them
 //! has to see to it that it was not set meanwhile.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -31,7 +32,7 @@ pub fn micros(time: Duration) -> Micros {
 
 /// A call: the process that makes it, which life of that process, and which call of that life. It is
 /// also the value that its action returns, so that a value tells where it is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallId(pub u64);
 
 impl CallId {
@@ -51,6 +52,12 @@ impl CallId {
     #[must_use]
     pub const fn life(self) -> u64 {
         self.0 >> 32 & 0xffff
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.process(), self.life(), self.0 & 0xffff_ffff)
     }
 }
 
@@ -98,6 +105,11 @@ pub enum What {
         call: CallId,
         /// `None`: it cannot be said.
         answer: Option<Effect>,
+    },
+    /// The action has its effect, which a reconcile can find from now on.
+    Effect {
+        /// The call.
+        call: CallId,
     },
     /// The action has ended.
     Ended {

@@ -34,7 +34,7 @@ impl Operation {
         Self {
             name,
             lease_ms,
-            ttl_ms: 4_000,
+            ttl_ms: 2_500,
             retention_ms: 3_000,
             deadline_ms: None,
             on_lost: OnLost::Finish,

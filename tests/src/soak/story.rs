@@ -60,6 +60,8 @@ pub struct Run {
     pub protected: bool,
     /// Until when the owner claimed its key, and when it was asked, in order.
     pub holds: Vec<(Micros, Micros)>,
+    /// When it had its effect.
+    pub effect: Option<Micros>,
     /// Its fence, and when it had it.
     pub fence: Option<(Micros, u64)>,
     /// How it ended, and when.
@@ -212,7 +214,15 @@ impl Told {
             What::Began { call, attempt, protected } => {
                 let (attempt, protected) = (*attempt, *protected);
                 let holds = Vec::new();
-                let run = Run { began: at, attempt, protected, holds, fence: None, ended: None };
+                let run = Run {
+                    began: at,
+                    attempt,
+                    protected,
+                    holds,
+                    effect: None,
+                    fence: None,
+                    ended: None,
+                };
                 self.of(*call, |story| story.run.replace(run).is_none());
             }
             What::Holds { call, until } => {
@@ -221,6 +231,7 @@ impl Told {
             What::Fence { call, number } => {
                 self.run_of(*call, |run| run.fence = Some((at, *number)));
             }
+            What::Effect { call } => self.run_of(*call, |run| run.effect = Some(at)),
             What::Ended { call, end } => self.run_of(*call, |run| run.ended = Some((at, *end))),
             What::Asked { call, answer } => {
                 self.of(*call, |story| story.asked.replace((at, *answer)).is_none());

@@ -43,7 +43,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     }
     let stepped = wall.elapsed().unwrap_or_default().abs_diff(clock.elapsed());
     if stepped > STEPPED {
-        return Err(format!("the wall clock was set ({stepped:?}): the history has no order").into());
+        return Err(
+            format!("the wall clock was set ({stepped:?}): the history has no order").into()
+        );
     }
     let lines = history::read(&place)?;
     let story = Story::of(&lines);

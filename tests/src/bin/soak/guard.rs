@@ -86,7 +86,11 @@ impl Guarded {
 
     fn signal(&self, signal: &str) -> io::Result<()> {
         let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status()?;
-        if sent.success() { Ok(()) } else { Err(io::Error::other(format!("kill {signal}: {sent}"))) }
+        if sent.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("kill {signal}: {sent}")))
+        }
     }
 }
 

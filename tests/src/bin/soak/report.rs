@@ -74,7 +74,10 @@ pub(crate) fn report(seed: u64, lines: &[Line], story: &Story, violations: &[Vio
     }
     println!("{:<36} {:>8}", "violations", violations.len());
     for violation in violations {
-        println!("{:?} {}/{}: {}", violation.rule, violation.key.0, violation.key.1, violation.what);
+        println!(
+            "{:?} {}/{}: {}",
+            violation.rule, violation.key.0, violation.key.1, violation.what
+        );
     }
     println!("seed {seed}");
 }

@@ -25,9 +25,8 @@ fn crash_forgotten(check: &mut Check<'_>, dead: &CallStory) {
     for call in &check.key.calls {
         let Some(run) = call.protected_run().filter(|run| run.claimed_at_first()) else { continue };
         let in_time = vanished < run.began && run.began < remembered;
-        let is_asked = |call: &CallStory| {
-            call.asked.is_some_and(|(at, _)| vanished <= at && at <= run.began)
-        };
+        let is_asked =
+            |call: &CallStory| call.asked.is_some_and(|(at, _)| vanished <= at && at <= run.began);
         let began = dead.run.as_ref().map_or(vanished, |run| run.began);
         if in_time
             && !(asks && check.key.calls.iter().any(is_asked))

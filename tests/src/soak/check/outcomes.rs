@@ -53,7 +53,7 @@ fn outcomes(check: &Check<'_>) -> BTreeMap<CallId, Outcome> {
     let mut outcomes = BTreeMap::<CallId, Outcome>::new();
     for call in &check.key.calls {
         let Some((known, given)) = call.given().filter(|(_, given)| given.stored) else { continue };
-        let Some((producer, made)) = producer(check, given.value) else { continue };
+        let Some((producer, made)) = producer(check, given) else { continue };
         let outcome = outcomes.entry(given.value).or_insert(Outcome {
             value: given.value,
             made,
@@ -66,11 +66,17 @@ fn outcomes(check: &Check<'_>) -> BTreeMap<CallId, Outcome> {
     outcomes
 }
 
-/// The call whose action made a value, and when that ended.
-fn producer<'a>(check: &Check<'a>, value: CallId) -> Option<(&'a CallStory, Micros)> {
-    let call = check.key.calls.iter().find(|call| call.call.id == value)?;
-    let (at, end) = call.run.as_ref()?.ended?;
-    matches!(end, End::Returned | End::Failed).then_some((call, at))
+/// The call whose action made a value, or an error, and when: by its end, or under `reconcile` by its
+/// effect.
+fn producer<'a>(check: &Check<'a>, given: &Given) -> Option<(&'a CallStory, Micros)> {
+    let call = check.key.calls.iter().find(|call| call.call.id == given.value)?;
+    let run = call.run.as_ref()?;
+    let made = match (given.error, run.ended) {
+        (false, _) if check.key.operation.on_crash == OnCrash::Reconcile => run.effect?,
+        (false, Some((at, End::Returned))) | (true, Some((at, End::Failed))) => at,
+        _ => return None,
+    };
+    Some((call, made))
 }
 
 /// What is wrong with a value that a call got, if anything is: this holds whatever goes wrong.
@@ -80,19 +86,17 @@ fn nobodys_value(
     at: Micros,
     given: &Given,
 ) -> Option<&'static str> {
-    let Some((producer, made)) = producer(check, given.value) else {
-        return Some("no action of this key ended with that");
+    let Some((producer, made)) = producer(check, given) else {
+        return Some("no action of this key made it");
     };
     let run = producer.run.as_ref()?;
-    let is_error = matches!(run.ended, Some((_, End::Failed)));
     let fresh = given.source == Source::Fresh;
     let own = given.value == call.call.id;
     let why = [
         (made > at, "it was made later"),
-        (is_error != given.error, "it was made an error, or a value, of the other kind"),
         (fresh != own, "an action's own value is fresh, and no other is"),
         (!fresh && !run.protected, "it was made without protection, and cannot be stored"),
-        (!fresh && is_error && !check.key.operation.stores_errors, "such errors are not stored"),
+        (!fresh && given.error && !check.key.operation.stores_errors, "such errors are not stored"),
         (producer.call.fingerprint != call.call.fingerprint, "it was made for other arguments"),
         (fresh && given.protected != run.protected, "whether it was protected is wrong"),
         (given.stored && !given.protected, "it is stored without protection"),
@@ -124,7 +128,8 @@ fn over(check: &mut Check<'_>, outcome: &Outcome) {
             }
             Answer::Refused(kind) if !may_be_refused(check, outcome, call, kind) => {
                 let (call, stood) = (call.call.id, outcome.value);
-                let what = format!("{call:?} was refused with {kind} at {at} while {stood:?} stood");
+                let what =
+                    format!("{call:?} was refused with {kind} at {at} while {stood:?} stood");
                 check.violated(Rule::RefusedAtAnOutcome, what);
             }
             _ => {}
@@ -165,7 +170,7 @@ fn may_stand_in_the_way(
 fn stored_over(check: &mut Check<'_>, outcome: &Outcome) {
     for call in &check.key.calls {
         let Some((at, given)) = call.given() else { continue };
-        let Some(made) = producer(check, given.value).map(|(_, made)| made) else { continue };
+        let Some(made) = producer(check, given).map(|(_, made)| made) else { continue };
         let fresh = given.source == Source::Fresh && given.stored;
         if fresh && given.value != outcome.value && made > outcome.known && outcome.stood(check, at)
         {

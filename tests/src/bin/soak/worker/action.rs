@@ -2,12 +2,13 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use idem_runtime::{Error, Lease};
+use idem_tests::soak::Operation;
 use idem_tests::soak::history::{CallId, Disturbance, Effect, End, Micros, What, micros, now};
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,9 @@ pub(super) async fn act(
     let mut fence = plan.fence;
     loop {
         run.look();
+        if start.elapsed() >= plan.effect_after {
+            run.effect();
+        }
         if std::mem::take(&mut fence)
             && let Ok(number) = run.lease.fence().await
         {
@@ -81,15 +85,14 @@ pub(super) async fn act(
             tokio::time::sleep(left.min(LOOK)).await;
         }
     }
+    if plan.end == End::Returned {
+        run.effect();
+    }
     run.end(plan.end);
     match plan.end {
         End::Failed => Err(Failure::Own(call.0)),
         End::Panicked => std::panic::panic_any(OWN_PANIC),
-        End::Returned | End::Dropped => {
-            let key = run.lease.key().to_owned();
-            note_effect(&world, &key, call).unwrap_or_else(|error| panic!("no effect: {error}"));
-            Ok(call.0)
-        }
+        End::Returned | End::Dropped => Ok(call.0),
     }
 }
 
@@ -100,6 +103,7 @@ struct Running<'a> {
     lease: Lease,
     /// Until when the owner claimed the key when it last wrote that down.
     until: Option<Micros>,
+    has_effect: bool,
     ended: bool,
 }
 
@@ -108,7 +112,7 @@ impl<'a> Running<'a> {
         world.running.fetch_add(1, Ordering::SeqCst);
         let (attempt, protected) = (lease.attempt(), lease.is_protected());
         world.writer.write(What::Began { call, attempt, protected });
-        Self { world, call, lease, until: None, ended: false }
+        Self { world, call, lease, until: None, has_effect: false, ended: false }
     }
 
     /// Writes down until when the owner claims its key, if that has changed.
@@ -123,6 +127,16 @@ impl<'a> Running<'a> {
         if !known {
             self.until = Some(until);
             self.world.writer.write_at(at, What::Holds { call: self.call, until });
+        }
+    }
+
+    /// Has the effect, once: in the history first, so that nobody finds one that is not there.
+    fn effect(&mut self) {
+        if !std::mem::replace(&mut self.has_effect, true) {
+            self.world.writer.write(What::Effect { call: self.call });
+            let effects = effects(self.world, self.lease.operation(), self.lease.key());
+            let noted = note_effect(&effects, self.call);
+            noted.unwrap_or_else(|error| panic!("no effect: {error}"));
         }
     }
 
@@ -141,20 +155,20 @@ impl Drop for Running<'_> {
 }
 
 /// Effects, beside the history, where a reconcile can find them.
-fn effects(world: &World, key: &str) -> PathBuf {
-    world.settings.folder.join(format!("effects-{key}"))
+fn effects(world: &World, operation: &str, key: &str) -> PathBuf {
+    world.settings.folder.join(format!("effects-{operation}-{key}"))
 }
 
-fn note_effect(world: &World, key: &str, call: CallId) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(effects(world, key))?;
+fn note_effect(effects: &Path, call: CallId) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(effects)?;
     file.write_all(format!("{} {}\n", now(), call.0).as_bytes())
 }
 
 /// Finds out whether an effect happened that a crash may have left behind.
 pub(super) async fn ask(
     world: Arc<World>,
-    (call, key): (CallId, u64),
-    remembered: Duration,
+    call: CallId,
+    (operation, key): (&Operation, u64),
     plan: Ask,
 ) -> Result<Option<u64>, &'static str> {
     tokio::time::sleep(plan.lasts).await;
@@ -162,16 +176,18 @@ pub(super) async fn ask(
         world.writer.write(What::Asked { call, answer: None });
         return Err("cannot say");
     }
-    let since = now().saturating_sub(micros(remembered));
-    let effect = last_effect(&world, &key.to_string()).filter(|(at, _)| *at >= since);
+    // An older effect is of an attempt before the one that vanished.
+    let since = now().saturating_sub(micros(operation.lease()) + operation.retention_ms * 1_000);
+    let effects = effects(&world, operation.name, &key.to_string());
+    let effect = last_effect(&effects).filter(|(at, _)| *at >= since);
     let value = effect.map(|(_, value)| value);
     let answer = value.map_or(Effect::Not, |value| Effect::Happened(CallId(value)));
     world.writer.write(What::Asked { call, answer: Some(answer) });
     Ok(value)
 }
 
-fn last_effect(world: &World, key: &str) -> Option<(Micros, u64)> {
-    let all = fs::read_to_string(effects(world, key)).ok()?;
+fn last_effect(effects: &Path) -> Option<(Micros, u64)> {
+    let all = fs::read_to_string(effects).ok()?;
     let (at, value) = all.lines().next_back()?.split_once(' ')?;
     Some((at.parse().ok()?, value.parse().ok()?))
 }

@@ -102,8 +102,7 @@ async fn make(world: &Arc<World>, id: CallId, plan: Plan) -> Result<Outcome<u64>
     match (operation.on_drop, operation.on_crash) {
         (OnDrop::Detach, _) => call.on_error(on_error::Store).run_detached(body).await,
         (_, OnCrash::Reconcile) => {
-            let remembered = operation.lease() + Duration::from_millis(operation.retention_ms);
-            let ask = ask(Arc::clone(world), (id, key), remembered, asks);
+            let ask = ask(Arc::clone(world), id, (operation, key), asks);
             call.run_reconciling(ask, body).await
         }
         (on_drop, on_crash) => call.on_drop(on_drop).on_crash(on_crash).run(body).await,

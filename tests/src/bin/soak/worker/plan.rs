@@ -26,6 +26,8 @@ pub(super) struct Action {
     pub(super) lasts: Duration,
     /// Whether it holds its thread.
     pub(super) blocks: bool,
+    /// When it has its effect, if not at its end.
+    pub(super) effect_after: Duration,
     pub(super) fence: bool,
     pub(super) end: End,
 }
@@ -64,9 +66,15 @@ impl Plan {
             fingerprint: 1 + u64::from(dice.one_in(40)),
             duplicate,
             dropped_after: dice.one_in(8).then(|| dice.ms(0..lease)),
-            action: Action { lasts, blocks, fence: dice.one_in(3), end },
+            action: Action {
+                lasts,
+                blocks,
+                effect_after: if dice.one_in(3) { lasts / 2 } else { Duration::MAX },
+                fence: dice.one_in(3),
+                end,
+            },
             ask: Ask { lasts: dice.ms(0..lease / 2), fails: dice.one_in(5) },
-            pause: dice.ms(0..200),
+            pause: dice.ms(0..120),
         }
     }
 
@@ -79,7 +87,13 @@ impl Plan {
             fingerprint,
             duplicate: Duplicate::Wait,
             dropped_after: None,
-            action: Action { lasts: at_once, blocks: false, fence: true, end: End::Returned },
+            action: Action {
+                lasts: at_once,
+                blocks: false,
+                effect_after: at_once,
+                fence: true,
+                end: End::Returned,
+            },
             ask: Ask { lasts: at_once, fails: false },
             pause: Duration::from_millis(100),
         }

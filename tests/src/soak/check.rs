@@ -15,15 +15,10 @@ mod tests;
 mod told;
 
 use super::history::{CallId, Line, Micros, What};
-use super::story::{KeyStory, Story};
+use super::story::{KeyStory, Story, Whom};
 
 /// A millisecond.
 const MS: Micros = 1_000;
-
-/// For what a disturbance may still be the reason after its end: connections have to be opened again,
-/// commands under way to be given up, and leases that ended meanwhile to be found out. Each takes less
-/// than a second (`Times` in the program); a busy machine takes twice as long.
-const TAIL: Micros = 3_000 * MS;
 
 /// What the server's clock may be behind: it looks at it once for the commands of a moment.
 const TICK: Micros = 50 * MS;
@@ -145,8 +140,9 @@ impl Check<'_> {
         until.saturating_sub(self.lease() / 10 * 9)
     }
 
-    /// Whether nothing came between a process and the store in this time, nor shortly before.
-    fn is_quiet(&self, process: u64, from: Micros, until: Micros) -> bool {
-        self.story.disturbances.is_quiet_for_calls(process, from.saturating_sub(TAIL), until)
+    /// Whether nothing came between these and the store in this time. The machine may stall for as long
+    /// as one renewal may be late: two may fail.
+    fn are_quiet(&self, whom: Whom, from: Micros, until: Micros) -> bool {
+        self.story.disturbances.are_quiet(whom, from, until, self.lease() / 4)
     }
 }

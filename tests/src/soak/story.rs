@@ -113,6 +113,24 @@ impl Run {
     }
 }
 
+/// For what a disturbance may still be the reason after its end: connections have to be opened again,
+/// commands under way to be given up, and leases that ended meanwhile to be found out. In the soak each
+/// takes less than half a second; a busy machine takes twice as long.
+const TAIL: Micros = 3_000_000;
+/// The same after a stall of the machine, which at worst has a command given up.
+const STALL_TAIL: Micros = 1_000_000;
+
+/// Whom a disturbance strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// The leases of a process. Its keeper has a thread of its own: actions that hold theirs do nothing.
+    LeasesOf(u64),
+    /// The calls of a process.
+    CallsOf(u64),
+    /// Anybody.
+    Anybody,
+}
+
 /// What went wrong, and when.
 #[derive(Debug, Default)]
 pub struct Disturbances(Vec<(Micros, Micros, Disturbance)>);
@@ -134,40 +152,44 @@ impl Disturbances {
         self.between(from, until).any(|(_, _, by)| by == Disturbance::ServerEmptied)
     }
 
-    /// Whether leases of a process could be renewed at any moment between two.
+    /// Whether nothing came between these and the store in this time, nor so shortly before that it
+    /// could still be felt, but for stalls of the machine that are shorter together than `bearable`.
     #[must_use]
-    pub fn is_quiet_for_leases(&self, process: u64, from: Micros, until: Micros) -> bool {
-        !self.between(from, until).any(|(_, _, by)| by.strikes(process))
-    }
-
-    /// Whether calls of a process could be made at any moment between two: no action held its threads.
-    #[must_use]
-    pub fn is_quiet_for_calls(&self, process: u64, from: Micros, until: Micros) -> bool {
-        let blocked = Disturbance::Blocked(process);
-        !self.between(from, until).any(|(_, _, by)| by.strikes(process) || by == blocked)
-    }
-
-    /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = (Micros, Micros, Disturbance)> {
-        self.0.iter().copied()
+    pub fn are_quiet(&self, whom: Whom, from: Micros, until: Micros, bearable: Micros) -> bool {
+        let mut struck = self.between(from.saturating_sub(TAIL), until);
+        if struck.any(|(_, _, by)| by.strikes(whom) && !by.is_a_stall()) {
+            return false;
+        }
+        let from = from.saturating_sub(STALL_TAIL);
+        let stalls = self.between(from, until).filter(|(.., by)| by.strikes(whom));
+        let stalled: Micros = stalls.map(|(since, over, _)| over.saturating_sub(since)).sum();
+        stalled < bearable
     }
 }
 
 impl Disturbance {
-    /// Whether it comes between a process and the store.
-    fn strikes(self, process: u64) -> bool {
+    /// Whether it comes between these and the store.
+    fn strikes(self, whom: Whom) -> bool {
+        let process = match whom {
+            Whom::Anybody => return !matches!(self, Self::Blocked(_)),
+            Whom::LeasesOf(process) | Whom::CallsOf(process) => process,
+        };
         match self {
             Self::Killed { process: at, .. }
             | Self::Paused(at)
             | Self::Way(at)
             | Self::Stalled(at) => at == process,
-            Self::Blocked(_) => false,
+            Self::Blocked(at) => whom == Whom::CallsOf(at),
             Self::ServerRestarted
             | Self::ServerEmptied
             | Self::ServerPaused
             | Self::ServerForgot
             | Self::ServerStalled => true,
         }
+    }
+
+    fn is_a_stall(self) -> bool {
+        matches!(self, Self::Stalled(_) | Self::ServerStalled)
     }
 }
 

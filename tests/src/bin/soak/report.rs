@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use idem_tests::soak::check::{Violation, about};
 use idem_tests::soak::history::{Answer, Disturbance, Line, Micros, Source, What};
-use idem_tests::soak::story::{CallStory, Story};
+use idem_tests::soak::story::{CallStory, Story, Whom};
 
 /// How many violations are shown with all that happened to their keys.
 const SHOWN: usize = 5;
@@ -105,7 +105,8 @@ fn table(lines: &[Line], story: &Story) -> BTreeMap<String, usize> {
     if let (Some(first), Some(last)) = (beats.first(), beats.last()) {
         let seconds = || (*first..*last).step_by(1_000_000);
         let quiet = |at: &Micros| {
-            story.disturbances.is_quiet_for_leases(0, at.saturating_sub(3_000_000), *at)
+            let from = at.saturating_sub(1_000_000);
+            story.disturbances.are_quiet(Whom::LeasesOf(0), from, *at, 200_000)
         };
         table.insert("seconds".to_owned(), seconds().count());
         table.insert("seconds: quiet for process 0".to_owned(), seconds().filter(quiet).count());

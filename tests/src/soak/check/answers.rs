@@ -2,9 +2,9 @@
 
 use idem_runtime::{OnCrash, OnDrop};
 
-use super::{Check, MS, Rule, TAIL};
+use super::{Check, MS, Rule};
 use crate::soak::history::{Answer, Duplicate, End, Micros};
-use crate::soak::story::CallStory;
+use crate::soak::story::{CallStory, Whom};
 
 /// How often a call asks the store for as long as it may, beside its wait: at begin, at a takeover, to
 /// be made ready, at its end; a second each, and one more for the machine.
@@ -46,10 +46,10 @@ fn wrong_refusal(
     }
     match kind {
         "InProgress" => None,
-        "Backend" => check.is_quiet(process, call.at, at).then_some("the store was there"),
+        "Backend" => check.are_quiet(Whom::CallsOf(process), call.at, at).then_some("the store was there"),
         "LeaseLost" => {
-            let from = ran.map_or(call.at, |run| run.began).saturating_sub(check.lease() + TAIL);
-            let quiet = check.story.disturbances.is_quiet_for_leases(process, from, at);
+            let from = ran.map_or(call.at, |run| run.began).saturating_sub(check.lease());
+            let quiet = check.are_quiet(Whom::LeasesOf(process), from, at);
             quiet.then_some("nothing had gone wrong")
         }
         "FingerprintMismatch" => {
@@ -107,7 +107,8 @@ fn never_ends(check: &mut Check<'_>, call: &CallStory) {
     let ran = call.run.as_ref().zip(call.run_ended()).map_or(0, |(run, end)| end - run.began);
     let took = over - call.at;
     let own_task = check.key.operation.on_drop == OnDrop::Detach;
-    let quiet = check.is_quiet(call.call.id.process(), call.at, over) || took > 60_000 * MS;
+    let whom = Whom::CallsOf(call.call.id.process());
+    let quiet = took > 60_000 * MS || check.are_quiet(whom, call.at, over);
     if quiet && took > wait + ran + ASKING && !(own_task && call.abandoned.is_some()) {
         let what = format!("{:?} took {took} µs, and ran for {ran} µs of that", call.call.id);
         check.violated(Rule::NeverEnds, what);

@@ -2,9 +2,9 @@
 
 use idem_runtime::OnDrop;
 
-use super::{Check, MS, Rule, TAIL};
+use super::{Check, MS, Rule};
 use crate::soak::history::{CallId, Disturbance, End, Micros};
-use crate::soak::story::{CallStory, Run};
+use crate::soak::story::{CallStory, Run, Whom};
 
 pub(super) fn check(check: &mut Check<'_>) {
     two_claims(check);
@@ -78,8 +78,8 @@ fn emptied(
 fn lapsed_for_no_reason(check: &mut Check<'_>, call: CallId, run: &Run) {
     let mut later = run.holds.iter().skip(1);
     let Some((at, _)) = later.find(|(at, until)| until <= at) else { return };
-    let from = at.saturating_sub(check.lease() + TAIL);
-    if check.story.disturbances.is_quiet_for_leases(call.process(), from, *at) {
+    let from = at.saturating_sub(check.lease());
+    if check.are_quiet(Whom::LeasesOf(call.process()), from, *at) {
         let what = format!("{call:?} lost its lease by {at}, and nothing had gone wrong");
         check.violated(Rule::LapsedForNoReason, what);
     }
@@ -91,7 +91,8 @@ fn began_late(check: &mut Check<'_>, call: CallId, run: &Run) {
     let left = run.holds.first().map_or(0, |(at, until)| until.saturating_sub(*at));
     let from = run.began.saturating_sub(check.lease());
     let until = run.holds.first().map_or(run.began, |(at, _)| *at) + 100 * MS;
-    let quiet = check.story.disturbances.is_quiet_for_calls(call.process(), from, until);
+    let (whom, bearable) = (Whom::CallsOf(call.process()), check.lease() / 12);
+    let quiet = check.story.disturbances.are_quiet(whom, from, until, bearable);
     if left < check.lease() / 2 && !run.holds.is_empty() && quiet {
         let what = format!("{call:?} began with {left} µs left of its lease");
         check.violated(Rule::BeganLate, what);

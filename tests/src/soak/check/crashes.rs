@@ -2,9 +2,9 @@
 
 use idem_runtime::{OnCrash, OnDrop};
 
-use super::{Check, MS, Rule, TAIL, TICK};
+use super::{Check, MS, Rule, TICK};
 use crate::soak::history::{Answer, Duplicate, End, Given, Micros};
-use crate::soak::story::CallStory;
+use crate::soak::story::{CallStory, Whom};
 
 /// How long a busy machine may take for what takes milliseconds.
 const SLACK: Micros = 3_000 * MS;
@@ -65,8 +65,7 @@ fn blocked_by_nobody(check: &mut Check<'_>, call: &CallStory) {
     if !waits || check.key.operation.on_crash != OnCrash::Rerun {
         return;
     }
-    let from = call.at.saturating_sub(TAIL);
-    if check.story.disturbances.between(from, *at).next().is_some() {
+    if !check.are_quiet(Whom::Anybody, call.at, *at) {
         return;
     }
     let since = at.saturating_sub(check.lease() + 100 * MS);
@@ -87,7 +86,7 @@ fn not_free(check: &mut Check<'_>) {
     let Some(calm) = check.story.calm else { return };
     let until = calm + check.lease() + check.key.operation.remembered_ms() * MS + SLACK;
     let free = |call: &CallStory| {
-        call.at >= calm && call.given().is_some_and(|(at, given)| !given.error && at <= until)
+        call.at >= calm && call.given().is_some_and(|(at, _)| at <= until)
     };
     if !check.key.calls.iter().any(free) {
         let what = "it had no outcome in time after everything was over".to_owned();

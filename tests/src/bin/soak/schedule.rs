@@ -61,9 +61,9 @@ fn storms(seed: u64, lasts: Duration) -> Vec<Storm> {
     let mut storms = Vec::new();
     let mut from = dice.ms(1_000..3_000);
     while from < lasts {
-        let until = (from + dice.ms(6_000..12_000)).min(lasts);
+        let until = (from + dice.ms(5_000..10_000)).min(lasts);
         storms.push(Storm { from, until });
-        from = until + dice.ms(6_000..9_000);
+        from = until + dice.ms(8_000..11_000);
     }
     storms
 }
@@ -170,7 +170,7 @@ mod tests {
                 planned.iter().map(|planned| planned.at + planned.what.lasts()).max()
             };
             assert!(ends(&troubles(seed, 0, LASTS)) <= Some(LASTS));
-            let calm = |two: &[Storm]| two[1].from - two[0].until >= Duration::from_secs(6);
+            let calm = |two: &[Storm]| two[1].from - two[0].until >= Duration::from_secs(8);
             assert!(storms.windows(2).all(calm) && storms.len() > 20);
             let outages = outages(seed, LASTS);
             let has = |is: fn(&Outage) -> bool| outages.iter().any(|planned| is(&planned.what));

@@ -76,7 +76,7 @@ pub enum Rule {
 /// All that is wrong with a story.
 #[must_use]
 pub fn check(story: &Story) -> Vec<Violation> {
-    let mut violations: Vec<_> = story.gaps.iter().map(gap).collect();
+    let mut violations: Vec<_> = story.gaps.iter().map(|what| gap(what)).collect();
     for key in story.keys.values() {
         let mut check = Check { story, key, violations: Vec::new() };
         claims::check(&mut check);
@@ -90,8 +90,8 @@ pub fn check(story: &Story) -> Vec<Violation> {
     violations
 }
 
-fn gap(what: &String) -> Violation {
-    Violation { rule: Rule::History, key: (String::new(), 0), what: what.clone() }
+fn gap(what: &str) -> Violation {
+    Violation { rule: Rule::History, key: (String::new(), 0), what: what.to_owned() }
 }
 
 /// The lines of a history that are about a key, and about what went wrong.

@@ -46,7 +46,9 @@ fn wrong_refusal(
     }
     match kind {
         "InProgress" => None,
-        "Backend" => check.are_quiet(Whom::CallsOf(process), call.at, at).then_some("the store was there"),
+        "Backend" => {
+            check.are_quiet(Whom::CallsOf(process), call.at, at).then_some("the store was there")
+        }
         "LeaseLost" => {
             let from = ran.map_or(call.at, |run| run.began).saturating_sub(check.lease());
             let quiet = check.are_quiet(Whom::LeasesOf(process), from, at);

@@ -85,9 +85,8 @@ fn blocked_by_nobody(check: &mut Check<'_>, call: &CallStory) {
 fn not_free(check: &mut Check<'_>) {
     let Some(calm) = check.story.calm else { return };
     let until = calm + check.lease() + check.key.operation.remembered_ms() * MS + SLACK;
-    let free = |call: &CallStory| {
-        call.at >= calm && call.given().is_some_and(|(at, _)| at <= until)
-    };
+    let free =
+        |call: &CallStory| call.at >= calm && call.given().is_some_and(|(at, _)| at <= until);
     if !check.key.calls.iter().any(free) {
         let what = "it had no outcome in time after everything was over".to_owned();
         check.violated(Rule::NotFree, what);

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use idem_runtime::{Error, Lease};
-use idem_tests::soak::Operation;
 use idem_tests::soak::history::{CallId, Disturbance, Effect, End, Micros, What, micros, now};
 use serde::{Deserialize, Serialize};
 
@@ -53,14 +52,19 @@ pub(super) async fn until_all_have_ended(world: &World) {
     }
 }
 
+/// The call that something is done for.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) world: Arc<World>,
+    pub(super) call: CallId,
+    /// The effects of its key and arguments, beside the history, where a reconcile can find them.
+    pub(super) effects: PathBuf,
+}
+
 /// Runs for a call: gives the call's own number, as a value or as an error.
-pub(super) async fn act(
-    world: Arc<World>,
-    call: CallId,
-    lease: Lease,
-    plan: Action,
-) -> Result<u64, Failure> {
-    let mut run = Running::begin(&world, call, lease);
+pub(super) async fn act(site: Site, lease: Lease, plan: Action) -> Result<u64, Failure> {
+    let (world, call) = (&site.world, site.call);
+    let mut run = Running::begin(&site, lease);
     let start = Instant::now();
     let mut fence = plan.fence;
     loop {
@@ -98,21 +102,20 @@ pub(super) async fn act(
 
 /// An action that has begun and not ended.
 struct Running<'a> {
-    world: &'a World,
-    call: CallId,
+    site: &'a Site,
     lease: Lease,
-    /// Until when the owner claimed the key when it last wrote that down.
-    until: Option<Micros>,
+    /// What it last wrote down: until when the owner claimed its key, if it did.
+    claim: Option<Option<Micros>>,
     has_effect: bool,
     ended: bool,
 }
 
 impl<'a> Running<'a> {
-    fn begin(world: &'a World, call: CallId, lease: Lease) -> Self {
-        world.running.fetch_add(1, Ordering::SeqCst);
-        let (attempt, protected) = (lease.attempt(), lease.is_protected());
-        world.writer.write(What::Began { call, attempt, protected });
-        Self { world, call, lease, until: None, has_effect: false, ended: false }
+    fn begin(site: &'a Site, lease: Lease) -> Self {
+        site.world.running.fetch_add(1, Ordering::SeqCst);
+        let (call, attempt, protected) = (site.call, lease.attempt(), lease.is_protected());
+        site.world.writer.write(What::Began { call, attempt, protected });
+        Self { site, lease, claim: None, has_effect: false, ended: false }
     }
 
     /// Writes down until when the owner claims its key, if that has changed.
@@ -120,30 +123,31 @@ impl<'a> Running<'a> {
         // First the clock: read later, it would move the end of the claim.
         let at = now();
         let left = micros(self.lease.time_left());
-        let until = at + left;
-        let known = self.until.is_some_and(|known| {
-            if left == 0 { known <= at } else { until.abs_diff(known) < MOVED && known > at }
-        });
+        let claim = (left > 0).then_some(at + left);
+        let known = match (self.claim, claim) {
+            (Some(Some(known)), Some(claim)) => known.abs_diff(claim) < MOVED,
+            (known, claim) => known == Some(claim),
+        };
         if !known {
-            self.until = Some(until);
-            self.world.writer.write_at(at, What::Holds { call: self.call, until });
+            self.claim = Some(claim);
+            let until = claim.unwrap_or(at);
+            self.site.world.writer.write_at(at, What::Holds { call: self.site.call, until });
         }
     }
 
     /// Has the effect, once: in the history first, so that nobody finds one that is not there.
     fn effect(&mut self) {
         if !std::mem::replace(&mut self.has_effect, true) {
-            self.world.writer.write(What::Effect { call: self.call });
-            let effects = effects(self.world, self.lease.operation(), self.lease.key());
-            let noted = note_effect(&effects, self.call);
+            self.site.world.writer.write(What::Effect { call: self.site.call });
+            let noted = note_effect(&self.site.effects, self.site.call);
             noted.unwrap_or_else(|error| panic!("no effect: {error}"));
         }
     }
 
     fn end(&mut self, end: End) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.world.writer.write(What::Ended { call: self.call, end });
-            self.world.running.fetch_sub(1, Ordering::SeqCst);
+            self.site.world.writer.write(What::Ended { call: self.site.call, end });
+            self.site.world.running.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
@@ -154,11 +158,6 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Effects, beside the history, where a reconcile can find them.
-fn effects(world: &World, operation: &str, key: &str) -> PathBuf {
-    world.settings.folder.join(format!("effects-{operation}-{key}"))
-}
-
 fn note_effect(effects: &Path, call: CallId) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(effects)?;
     file.write_all(format!("{} {}\n", now(), call.0).as_bytes())
@@ -166,9 +165,8 @@ fn note_effect(effects: &Path, call: CallId) -> io::Result<()> {
 
 /// Finds out whether an effect happened that a crash may have left behind.
 pub(super) async fn ask(
-    world: Arc<World>,
-    call: CallId,
-    (operation, key): (&Operation, u64),
+    Site { world, call, effects }: Site,
+    since: Duration,
     plan: Ask,
 ) -> Result<Option<u64>, &'static str> {
     tokio::time::sleep(plan.lasts).await;
@@ -176,9 +174,7 @@ pub(super) async fn ask(
         world.writer.write(What::Asked { call, answer: None });
         return Err("cannot say");
     }
-    // An older effect is of an attempt before the one that vanished.
-    let since = now().saturating_sub(micros(operation.lease()) + operation.retention_ms * 1_000);
-    let effects = effects(&world, operation.name, &key.to_string());
+    let since = now().saturating_sub(micros(since));
     let effect = last_effect(&effects).filter(|(at, _)| *at >= since);
     let value = effect.map(|(_, value)| value);
     let answer = value.map_or(Effect::Not, |value| Effect::Happened(CallId(value)));

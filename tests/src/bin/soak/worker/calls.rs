@@ -15,7 +15,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::World;
-use super::action::{Failure, act, ask};
+use super::action::{Failure, Site, act, ask};
 use super::plan::Plan;
 
 /// How long the last calls try; the check's limit is shorter.
@@ -95,15 +95,19 @@ async fn call(world: &Arc<World>, plan: Plan) -> bool {
 }
 
 async fn make(world: &Arc<World>, id: CallId, plan: Plan) -> Result<Outcome<u64>, Failure> {
-    let Plan { operation, key, action, ask: asks, .. } = plan;
+    let Plan { operation, key, fingerprint, action, ask: asks, .. } = plan;
     let call = set(world, &plan);
-    let inner = Arc::clone(world);
-    let body = move |lease| act(inner, id, lease, action);
+    let effects = format!("effects-{}-{key}-{fingerprint}", operation.name);
+    let effects = world.settings.folder.join(effects);
+    let site = Site { world: Arc::clone(world), call: id, effects };
+    let here = site.clone();
+    let body = move |lease| act(here, lease, action);
     match (operation.on_drop, operation.on_crash) {
         (OnDrop::Detach, _) => call.on_error(on_error::Store).run_detached(body).await,
         (_, OnCrash::Reconcile) => {
-            let ask = ask(Arc::clone(world), id, (operation, key), asks);
-            call.run_reconciling(ask, body).await
+            // An older effect is of an attempt before the one that vanished.
+            let since = operation.lease() + Duration::from_millis(operation.retention_ms);
+            call.run_reconciling(ask(site, since, asks), body).await
         }
         (on_drop, on_crash) => call.on_drop(on_drop).on_crash(on_crash).run(body).await,
     }

@@ -33,7 +33,8 @@ impl Options {
     pub(crate) fn seed(&self) -> u64 {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         // Short enough to be typed.
-        self.seed.unwrap_or_else(|| u64::from(since.subsec_nanos()) ^ since.as_secs() % 1_000_000)
+        self.seed
+            .unwrap_or_else(|| u64::from(since.subsec_micros()) * 1_000 + since.as_secs() % 1_000)
     }
 }
 

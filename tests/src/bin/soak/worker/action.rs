@@ -40,7 +40,7 @@ impl From<Error> for Failure {
 pub(super) fn silence_own_panics() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if info.payload_as_str() != Some(OWN_PANIC) {
+        if info.payload().downcast_ref() != Some(&OWN_PANIC) {
             tell(info);
         }
     }));

@@ -14,8 +14,10 @@ mod outcomes;
 mod tests;
 mod told;
 
+use std::collections::{HashMap, HashSet};
+
 use super::history::{CallId, Line, Micros, What};
-use super::story::{KeyStory, Story, Whom};
+use super::story::{CallStory, KeyStory, Run, Story, Whom};
 
 /// A millisecond.
 const MS: Micros = 1_000;
@@ -78,7 +80,9 @@ pub enum Rule {
 pub fn check(story: &Story) -> Vec<Violation> {
     let mut violations: Vec<_> = story.gaps.iter().map(|what| gap(what)).collect();
     for key in story.keys.values() {
-        let mut check = Check { story, key, violations: Vec::new() };
+        let numbered = key.calls.iter().enumerate().map(|(at, call)| (call.call.id, at));
+        let places = numbered.collect();
+        let mut check = Check { story, key, places, violations: Vec::new() };
         claims::check(&mut check);
         outcomes::check(&mut check);
         told::check(&mut check);
@@ -96,7 +100,7 @@ fn gap(what: &str) -> Violation {
 
 /// The lines of a history that are about a key, and about what went wrong.
 pub fn about<'a>(lines: &'a [Line], key: &(String, u64)) -> impl Iterator<Item = &'a Line> {
-    let mut calls = std::collections::HashSet::<CallId>::new();
+    let mut calls = HashSet::<CallId>::new();
     lines.iter().filter(move |line| match &line.what {
         What::Called(call) => {
             (&call.operation, call.key) == (&key.0, key.1) && calls.insert(call.id)
@@ -117,10 +121,21 @@ pub fn about<'a>(lines: &'a [Line], key: &(String, u64)) -> impl Iterator<Item =
 struct Check<'a> {
     story: &'a Story,
     key: &'a KeyStory,
+    /// Where each of its calls is.
+    places: HashMap<CallId, usize>,
     violations: Vec<Violation>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    fn call(&self, id: CallId) -> Option<&'a CallStory> {
+        self.places.get(&id).map(|at| &self.key.calls[*at])
+    }
+
+    /// The calls whose actions ran under a lease.
+    fn owners(&self) -> impl Iterator<Item = (&'a CallStory, &'a Run)> + use<'a> {
+        self.key.calls.iter().filter_map(|call| Some((call, call.protected_run()?)))
+    }
+
     fn violated(&mut self, rule: Rule, what: String) {
         let key = (self.key.operation.name.to_owned(), self.key.key);
         self.violations.push(Violation { rule, key, what });

@@ -133,7 +133,12 @@ pub enum Whom {
 
 /// What went wrong, and when.
 #[derive(Debug, Default)]
-pub struct Disturbances(Vec<(Micros, Micros, Disturbance)>);
+pub struct Disturbances {
+    /// Since when, until when, what; in the order of their begins.
+    all: Vec<(Micros, Micros, Disturbance)>,
+    /// How long the longest took: what began earlier than that before a moment was over by then.
+    longest: Micros,
+}
 
 impl Disturbances {
     /// Those that were at work between two moments.
@@ -142,8 +147,9 @@ impl Disturbances {
         from: Micros,
         until: Micros,
     ) -> impl Iterator<Item = (Micros, Micros, Disturbance)> {
-        let all = self.0.iter().copied();
-        all.filter(move |(since, over, _)| *since <= until && from <= *over)
+        let first = self.all.partition_point(|(since, ..)| since + self.longest < from);
+        let begun = self.all[first..].iter().take_while(move |(since, ..)| *since <= until);
+        begun.copied().filter(move |(_, over, _)| from <= *over)
     }
 
     /// Whether the store lost everything between two moments.
@@ -308,6 +314,8 @@ impl Told {
             story.calls.sort_by_key(|call| (call.at, call.call.id));
         }
         disturbances.sort_by_key(|(since, ..)| *since);
-        Story { keys, disturbances: Disturbances(disturbances), calm, gaps }
+        let took = disturbances.iter().map(|(since, over, _)| over.saturating_sub(*since));
+        let disturbances = Disturbances { longest: took.max().unwrap_or(0), all: disturbances };
+        Story { keys, disturbances, calm, gaps }
     }
 }

@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const STEPPED: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    if let Some(place) = &options.check {
+        return Ok(judge(place, "of the run")?.unwrap_or(ExitCode::FAILURE));
+    }
     let seed = options.seed();
     println!("soak: seed {seed}, {:?}, {} processes", options.minutes, options.processes);
     let folder = tempfile::tempdir()?;
@@ -47,16 +50,21 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
             format!("the wall clock was set ({stepped:?}): the history has no order").into()
         );
     }
-    let lines = history::read(&place)?;
-    let story = Story::of(&lines);
-    let violations = check(&story);
-    report(seed, &lines, &story, &violations);
-    if violations.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    if let Some(fine) = judge(&place, &seed.to_string())? {
+        return Ok(fine);
     }
     let kept = options.keep.clone().unwrap_or_else(|| folder.keep());
     println!("the histories stay in {}", kept.display());
     Ok(ExitCode::FAILURE)
+}
+
+/// Checks what happened; `None`: a promise was broken.
+fn judge(place: &Path, seed: &str) -> io::Result<Option<ExitCode>> {
+    let lines = history::read(place)?;
+    let story = Story::of(&lines);
+    let violations = check(&story);
+    report(seed, &lines, &story, &violations);
+    Ok(violations.is_empty().then_some(ExitCode::SUCCESS))
 }
 
 /// Everything that happens; `false`: it was stopped.

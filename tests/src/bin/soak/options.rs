@@ -24,6 +24,9 @@ pub(crate) struct Options {
     /// Where the histories stay; otherwise they are gone with the run, unless a promise was broken.
     #[arg(long)]
     pub(crate) keep: Option<std::path::PathBuf>,
+    /// Nothing is run; the histories in this folder, kept before, are checked.
+    #[arg(long)]
+    pub(crate) check: Option<std::path::PathBuf>,
     /// What a process of the soak is told.
     #[arg(long, hide = true)]
     pub(crate) worker: Option<String>,

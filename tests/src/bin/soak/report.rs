@@ -60,7 +60,7 @@ impl Progress {
 }
 
 /// What happened, as a table, and what is wrong.
-pub(crate) fn report(seed: u64, lines: &[Line], story: &Story, violations: &[Violation]) {
+pub(crate) fn report(seed: &str, lines: &[Line], story: &Story, violations: &[Violation]) {
     for violation in violations.iter().take(SHOWN) {
         println!("\nviolation: {violation:?}\nseed {seed}; all that happened to this key:");
         let start = lines.first().map_or(0, |line| line.at);

@@ -25,8 +25,8 @@ pub(super) fn check(check: &mut Check<'_>) {
     for outcome in outcomes.values() {
         over(check, outcome);
         stored_over(check, outcome);
-        revived(check, outcome);
     }
+    revived(check);
 }
 
 /// An outcome that is known to have been stored.
@@ -69,7 +69,7 @@ fn outcomes(check: &Check<'_>) -> BTreeMap<CallId, Outcome> {
 /// The call whose action made a value, or an error, and when: by its end, or under `reconcile` by its
 /// effect.
 fn producer<'a>(check: &Check<'a>, given: &Given) -> Option<(&'a CallStory, Micros)> {
-    let call = check.key.calls.iter().find(|call| call.call.id == given.value)?;
+    let call = check.call(given.value)?;
     let run = call.run.as_ref()?;
     let made = match (given.error, run.ended) {
         (false, _) if check.key.operation.on_crash == OnCrash::Reconcile => run.effect?,
@@ -168,7 +168,7 @@ fn may_stand_in_the_way(
 
 /// An outcome is not stored where another one stands.
 fn stored_over(check: &mut Check<'_>, outcome: &Outcome) {
-    for call in &check.key.calls {
+    for (call, _) in check.owners() {
         let Some((at, given)) = call.given() else { continue };
         let Some(made) = producer(check, given).map(|(_, made)| made) else { continue };
         let fresh = given.source == Source::Fresh && given.stored;
@@ -181,20 +181,16 @@ fn stored_over(check: &mut Check<'_>, outcome: &Outcome) {
 }
 
 /// Nothing stores an outcome again, except a reconcile that finds it once more.
-fn revived(check: &mut Check<'_>, outcome: &Outcome) {
+fn revived(check: &mut Check<'_>) {
     if check.key.operation.on_crash == OnCrash::Reconcile {
         return;
     }
-    let fresh = check.key.calls.iter().find(|call| call.call.id == outcome.value);
-    let Some((stored, _)) = fresh.and_then(CallStory::given).filter(|(_, given)| given.stored)
-    else {
-        return;
-    };
-    let ends = stored + check.ttl() + UNDER_WAY;
     for call in &check.key.calls {
-        let revived = call.given().is_some_and(|(_, given)| given.value == outcome.value);
-        if revived && call.at > ends {
-            let what = format!("{:?} got {:?} after its end", call.call.id, outcome.value);
+        let value = call.given().map(|(_, given)| given.value);
+        let made = value.and_then(|value| check.call(value)?.given());
+        let Some((stored, given)) = made.filter(|(_, given)| given.stored) else { continue };
+        if call.at > stored + check.ttl() + UNDER_WAY {
+            let what = format!("{:?} got {:?} after its end", call.call.id, given.value);
             check.violated(Rule::Revived, what);
         }
     }

@@ -5,8 +5,8 @@ use crate::soak::history::Source;
 use crate::soak::story::CallStory;
 
 pub(super) fn check(check: &mut Check<'_>) {
-    for owner in &check.key.calls {
-        for other in &check.key.calls {
+    for (owner, _) in check.owners() {
+        for (other, _) in check.owners() {
             if other.call.id != owner.call.id && is_not_told(check, owner, other) {
                 let (owner, other) = (owner.call.id, other.call.id);
                 let what = format!("{owner:?} was not told of {other:?}");

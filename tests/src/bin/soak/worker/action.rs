@@ -65,7 +65,7 @@ pub(super) struct Site {
 pub(super) async fn act(site: Site, lease: Lease, plan: Action) -> Result<u64, Failure> {
     let (world, call) = (&site.world, site.call);
     let mut run = Running::begin(&site, lease);
-    let start = Instant::now();
+    let (start, since) = (Instant::now(), now());
     let mut fence = plan.fence;
     loop {
         run.look();
@@ -82,9 +82,7 @@ pub(super) async fn act(site: Site, lease: Lease, plan: Action) -> Result<u64, F
             break;
         }
         if plan.blocks {
-            let since = now();
             std::thread::sleep(left.min(LOOK));
-            world.writer.write(What::Disturbed { by: Disturbance::Blocked(call.process()), since });
         } else {
             tokio::time::sleep(left.min(LOOK)).await;
         }
@@ -93,6 +91,9 @@ pub(super) async fn act(site: Site, lease: Lease, plan: Action) -> Result<u64, F
         run.effect();
     }
     run.end(plan.end);
+    if plan.blocks {
+        world.writer.write(What::Disturbed { by: Disturbance::Blocked(call.process()), since });
+    }
     match plan.end {
         End::Failed => Err(Failure::Own(call.0)),
         End::Panicked => std::panic::panic_any(OWN_PANIC),

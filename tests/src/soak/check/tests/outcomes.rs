@@ -84,8 +84,9 @@ fn a_value_is_one_of_its_key_and_arguments() {
     let replayed = Given { source: Source::Replayed, ..fresh(A) };
     assert_eq!(got(tale(), replayed), []);
     let wrong = [
-        // Nobody's; its own without having run; an error that was a value.
+        // Nobody's; another's as if it were fresh; its own without having run; an error that was a value.
         Given { value: C, ..replayed },
+        Given { source: Source::Fresh, ..replayed },
         Given { value: B, source: Source::Fresh, ..replayed },
         Given { error: true, ..replayed },
     ];
@@ -98,6 +99,20 @@ fn a_value_is_one_of_its_key_and_arguments() {
     // Other arguments.
     let other = tale().called_as(200, B, 2, Duplicate::Wait).replayed(210, B, A);
     assert_eq!(other.breaks(), [Rule::NobodysValue]);
+}
+
+#[test]
+fn what_was_made_without_protection_is_not_stored() {
+    let made = |stored, protected| {
+        let began = What::Began { call: A, attempt: 1, protected: false };
+        let tale = Tale::of("outage").called(0, A).and(1, began).ended(10, A, End::Returned);
+        tale.given(11, A, Given { stored, protected, ..fresh(A) })
+    };
+    assert_eq!(made(false, false).breaks(), []);
+    assert_eq!(made(true, false).breaks(), [Rule::NobodysValue]);
+    assert_eq!(made(false, true).breaks(), [Rule::NobodysValue]);
+    let replayed = made(false, false).called(20, B).replayed(21, B, A);
+    assert_eq!(replayed.breaks(), [Rule::NobodysValue]);
 }
 
 #[test]

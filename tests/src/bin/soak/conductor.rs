@@ -38,6 +38,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let place = options.keep.clone().unwrap_or_else(|| folder.path().to_owned());
     std::fs::create_dir_all(&place)?;
+    if std::fs::read_dir(&place)?.next().is_some() {
+        return Err(format!("{} is not empty: histories do not mix", place.display()).into());
+    }
     let stops = stop_on_ctrl_c()?;
     let (wall, clock) = (SystemTime::now(), Instant::now());
     if !perform(options, seed, &place, &stops)? {

@@ -8,6 +8,7 @@ mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
 mod redis_server;
+pub mod soak;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -232,6 +233,8 @@ impl Process {
             .args(settings)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // What a terminal sends to the tests does not reach it: it ends with them, after them.
+            .process_group(0)
             .spawn()
             .ok()?;
         let (orders, says) = (shell.stdin.take(), BufReader::new(shell.stdout.take()?));

@@ -11,7 +11,7 @@ use idem_tests::{Aim, Fault, eventually};
 use super::{COMPLETE, LONG_LEASE, PEEK, RELEASE, Rig, begin_of, record_name, script_on};
 use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
 
-const TIMEOUT: Duration = Duration::from_millis(300);
+const TIMEOUT: Duration = Duration::from_secs(1);
 const KEYS: u64 = 40;
 
 /// Commands of many keys share a connection on which some replies come late. Each gets its own.
@@ -68,9 +68,7 @@ async fn of_many_operations() {
 async fn of_many_calls() {
     let rig = Rig::start();
     let backend = rig.connect_with(|builder| builder.command_timeout(TIMEOUT)).await;
-    let process = process_with(backend, |builder| {
-        builder.lease(LONG_LEASE).store_timeout(Duration::from_secs(30))
-    });
+    let process = process_with(backend, |builder| builder.lease(LONG).store_timeout(LONG));
     let runs = Runs::new();
     let mut traps = Vec::new();
     for nth in (7..=KEYS as usize).step_by(7) {

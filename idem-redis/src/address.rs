@@ -23,8 +23,13 @@ pub(crate) enum Address {
         login: RedisConnectionInfo,
         encrypted: bool,
     },
-    /// Some of its nodes, from which the others are learned.
-    Cluster(Vec<ConnectionInfo>),
+    Cluster {
+        /// Some of its nodes, from which the others are learned.
+        seeds: Vec<(String, u16)>,
+        /// Who the service is to all of them.
+        login: RedisConnectionInfo,
+        encrypted: bool,
+    },
 }
 
 impl Address {
@@ -35,22 +40,39 @@ impl Address {
             return Err(unusable("an address begins with `redis://` or `unix://`"));
         };
         if let Some(scheme) = scheme.strip_suffix(CLUSTER) {
-            Self::cluster(&hosts(scheme, rest)?)
+            Self::cluster(&hosts(scheme, rest, &["protocol"])?)
         } else if let Some(scheme) = scheme.strip_suffix(SENTINEL) {
-            Self::sentinels(hosts(scheme, rest)?)
+            let known = ["protocol", "master", "sentinel_user", "sentinel_password"];
+            Self::sentinels(hosts(scheme, rest, &known)?)
         } else {
             checked_scheme(scheme)?;
             Ok(Self::Server(info(text)?))
         }
     }
 
+    pub(crate) fn is_encrypted(&self) -> bool {
+        match self {
+            Self::Server(info) => matches!(info.addr(), ConnectionAddr::TcpTls { .. }),
+            Self::Sentinels { encrypted, .. } | Self::Cluster { encrypted, .. } => *encrypted,
+        }
+    }
+
     fn cluster(hosts: &[Url]) -> Result<Self, ConnectError> {
-        let nodes: Vec<_> =
-            hosts.iter().map(|host| info(host.as_str())).collect::<Result<_, _>>()?;
-        if nodes.iter().any(|node| node.redis_settings().db() != 0) {
+        let (login, encrypted) = login(&hosts[0])?;
+        if login.db() != 0 {
             return Err(unusable("a cluster has the database 0 only"));
         }
-        Ok(Self::Cluster(nodes))
+        let seed = |host: &Url| match info(host.as_str())?.addr() {
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                Ok((host.clone(), *port))
+            }
+            _ => Err(unusable("the nodes of a cluster are named by host and port")),
+        };
+        Ok(Self::Cluster {
+            seeds: hosts.iter().map(seed).collect::<Result<_, _>>()?,
+            login,
+            encrypted,
+        })
     }
 
     fn sentinels(mut hosts: Vec<Url>) -> Result<Self, ConnectError> {
@@ -71,30 +93,36 @@ impl Address {
         if let Some(password) = of_query("sentinel_password") {
             of_sentinels = of_sentinels.set_password(password);
         }
-        let node = info(first.as_str())?;
+        let (login, encrypted) = login(first)?;
         let sentinel = |host: &mut Url| {
             if host.port().is_none() {
                 let _ = host.set_port(Some(SENTINEL_PORT));
             }
             Ok(info(host.as_str())?.set_redis_settings(of_sentinels.clone()))
         };
-        Ok(Self::Sentinels {
-            sentinels: hosts.iter_mut().map(sentinel).collect::<Result<_, ConnectError>>()?,
-            master,
-            login: node.redis_settings().clone(),
-            encrypted: matches!(node.addr(), ConnectionAddr::TcpTls { .. }),
-        })
+        let sentinels = hosts.iter_mut().map(sentinel).collect::<Result<_, ConnectError>>()?;
+        Ok(Self::Sentinels { sentinels, master, login, encrypted })
     }
 }
 
 /// One address for each host of `user:password@host:port,host:port/database?query`.
-fn hosts(scheme: &str, rest: &str) -> Result<Vec<Url>, ConnectError> {
+fn hosts(scheme: &str, rest: &str, known: &[&str]) -> Result<Vec<Url>, ConnectError> {
     checked_scheme(scheme)?;
+    if !matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys") {
+        return Err(unusable(
+            "an address of several hosts begins with `redis`, or `rediss` for encrypted connections",
+        ));
+    }
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if tail.contains('#') {
+        return Err(unusable("an address of several hosts has no part after a `#`"));
+    }
     let (login, hosts) = match authority.rsplit_once('@') {
         Some((login, hosts)) => (format!("{login}@"), hosts),
         None => (String::new(), authority),
     };
+    // In forms a plus is a space; in passwords it is a plus.
+    let tail = tail.replace('+', "%2B");
     let one = |host: &str| {
         if host.is_empty() {
             return Err(unusable("a host is missing"));
@@ -102,7 +130,19 @@ fn hosts(scheme: &str, rest: &str) -> Result<Vec<Url>, ConnectError> {
         Url::parse(&format!("{scheme}://{login}{host}{tail}"))
             .map_err(|error| unusable(&error.to_string()))
     };
-    hosts.split(',').map(one).collect()
+    let hosts = hosts.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    // A name that is misspelt would be a setting that is left out.
+    match hosts[0].query_pairs().find(|(name, _)| !known.contains(&&**name)) {
+        Some((name, _)) => Err(unusable(&format!("an address has no setting `{name}` here"))),
+        None => Ok(hosts),
+    }
+}
+
+/// Who the service is to each server, and whether connections are encrypted.
+fn login(host: &Url) -> Result<(RedisConnectionInfo, bool), ConnectError> {
+    let info = info(host.as_str())?;
+    let encrypted = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+    Ok((info.redis_settings().clone(), encrypted))
 }
 
 fn checked_scheme(scheme: &str) -> Result<(), ConnectError> {
@@ -144,15 +184,18 @@ mod tests {
     #[test]
     fn the_nodes_of_a_cluster_share_a_login() {
         let address = Address::parse("redis-cluster://idem:s%40crt@one:7000,two,[::1]:7002");
-        let Ok(Address::Cluster(nodes)) = address else { panic!("{address:?}") };
-        assert_eq!(addresses(&nodes), ["one:7000", "two:6379", "::1:7002"]);
-        assert!(nodes.iter().all(|node| node.redis_settings().password() == Some("s@crt")));
+        let Ok(Address::Cluster { seeds, login, encrypted }) = address else {
+            panic!("{address:?}")
+        };
+        let at = |host: &str, port| (host.to_owned(), port);
+        assert_eq!(seeds, [at("one", 7000), at("two", 6379), at("::1", 7002)]);
+        assert_eq!((login.password(), encrypted), (Some("s@crt"), false));
     }
 
     #[test]
     fn sentinels_have_a_login_of_their_own() {
         let address = Address::parse(
-            "redis-sentinel://idem:secret@one,two:5000/3?master=shop&sentinel_password=other",
+            "redis-sentinel://idem:secret@one,two:5000/3?master=shop&sentinel_password=o+h%26r",
         );
         let Ok(Address::Sentinels { sentinels, master, login, encrypted }) = address else {
             panic!("{address:?}")
@@ -161,7 +204,7 @@ mod tests {
         assert_eq!((&*master, login.db(), login.password()), ("shop", 3, Some("secret")));
         assert!(!encrypted);
         let of_sentinels = sentinels[1].redis_settings();
-        assert_eq!((of_sentinels.password(), of_sentinels.username()), (Some("other"), None));
+        assert_eq!((of_sentinels.password(), of_sentinels.username()), (Some("o+h&r"), None));
         assert_eq!(of_sentinels.db(), 0);
     }
 
@@ -176,7 +219,14 @@ mod tests {
             ("redis-sentinel://:secret@one", "?master="),
             ("redis-sentinel://:secret@one?master=", "?master="),
             ("redis-cluster://:secret@one:port", "port"),
-            ("smtp-cluster://:secret@one", "did not parse"),
+            ("smtp-cluster://:secret@one", "begins with"),
+            ("unix-cluster:///run/secret", "begins with"),
+            ("redis-cluster://:secret@one#insecure", "after a `#`"),
+            ("redis-cluster://:secret@one?db=1", "no setting `db`"),
+            (
+                "redis-sentinel://one?master=m&sentinel_pasword=secret",
+                "no setting `sentinel_pasword`",
+            ),
         ] {
             let told = Address::parse(address).expect_err(address).to_string();
             assert!(told.contains(fault) && !told.contains("secret"), "{address}: {told}");

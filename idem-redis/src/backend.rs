@@ -92,7 +92,7 @@ impl RedisBackend {
     }
 
     async fn carry(&self, what: &str, script: Option<&Script>, call: Call) -> Answer<Value> {
-        let replies = self.servers.carry(script, vec![call]).await;
+        let replies = self.servers.carry(script, vec![call], self.times.command).await;
         self.reached(what, replies.into_iter().next().unwrap_or(Ok(Value::Okay)))
     }
 
@@ -146,7 +146,9 @@ impl Backend for RedisBackend {
                 .arg(millis(life));
             call
         });
-        let replies = self.servers.carry(Some(&scripts::RENEW), calls.collect()).await;
+        // Half of the time in which the keeper wants its answers, an eighth of the lease.
+        let patience = renewals.iter().map(|renewal| renewal.lease / 16).min().unwrap_or_default();
+        let replies = self.servers.carry(Some(&scripts::RENEW), calls.collect(), patience).await;
         let judged = |reply| self.reached("renew", reply).and_then(|reply| reply::renew(&reply));
         replies.into_iter().map(judged).collect()
     }

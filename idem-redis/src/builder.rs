@@ -83,8 +83,11 @@ impl RedisBuilder {
         self
     }
 
-    /// The certificate in PEM that signs those of the servers, in place of the system's. Heeded for
-    /// addresses that begin with `rediss`.
+    /// The certificates in PEM that sign those of the servers, in place of the system's. For addresses
+    /// that begin with `rediss`.
+    ///
+    /// Encryption is that of rustls, from TLS 1.2 on. It uses the process's cryptography provider; where
+    /// none has been installed when the backend connects, `ring` is installed for the process.
     #[cfg(feature = "tls")]
     pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.certificates.root = Some(pem.into());

@@ -42,14 +42,14 @@ async fn check_cluster(cluster: &Cluster) -> Result<(), ConnectError> {
 
 /// Learns which node has which slots.
 pub(crate) async fn learn(cluster: &Cluster) -> Result<(), ConnectError> {
-    cluster.learn().await.map_err(|error| match error.code() {
-        // What a server that is no node says.
-        Some("ERR") => ConnectError::Role {
-            address: cluster.address(),
-            role: "no node of a cluster",
-            needed: "use an address that begins with `redis://`",
-        },
-        _ => ConnectError::Unreachable { address: cluster.address(), reason: reason(&error) },
+    cluster.learn().await.map_err(|error| {
+        let (address, reason) = (cluster.address(), reason(&error));
+        // What a server says that is no node.
+        if reason.contains("cluster support disabled") {
+            let needed = "use an address that begins with `redis://`";
+            return ConnectError::Role { address, role: "no node of a cluster", needed };
+        }
+        ConnectError::Unreachable { address, reason }
     })
 }
 

@@ -27,7 +27,7 @@ use crate::scripts::Script;
 
 /// After an attempt that failed, those who wait for it learn of it this much later: a server that
 /// refuses connections is not asked more often.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// A connection that is open, or being opened.
 struct Line {

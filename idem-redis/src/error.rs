@@ -18,6 +18,7 @@ pub enum ConnectError {
     Setting(String),
     /// The server could not be reached in time, or refused the user.
     #[error("cannot connect to Redis at {address}: {reason}")]
+    #[non_exhaustive]
     Unreachable {
         /// Host and port, or the socket's path.
         address: String,
@@ -26,6 +27,7 @@ pub enum ConnectError {
     },
     /// The server is too old for the commands and scripts of idem.
     #[error("{server} {found} is too old for idem: it needs {needed} or later")]
+    #[non_exhaustive]
     TooOld {
         /// `redis` or `valkey`.
         server: String,
@@ -36,6 +38,7 @@ pub enum ConnectError {
     },
     /// The server has a role in which it keeps no records by itself.
     #[error("the server at {address} is {role}: {needed}")]
+    #[non_exhaustive]
     Role {
         /// Host and port, or the socket's path.
         address: String,

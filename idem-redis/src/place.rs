@@ -101,6 +101,24 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
+    /// # Errors
+    /// Certificates that would not be heeded or trust nobody.
+    pub(crate) fn check(&self, encrypted: bool) -> Result<(), &'static str> {
+        #[cfg(feature = "tls")]
+        {
+            if !encrypted && (self.root.is_some() || self.client.is_some()) {
+                return Err("certificates are for addresses that begin with `rediss`");
+            }
+            let begins = b"-----BEGIN CERTIFICATE-----";
+            let is_none = |pem: &Vec<u8>| !pem.windows(begins.len()).any(|part| part == begins);
+            if self.root.as_ref().is_some_and(is_none) {
+                return Err("the root certificate is no certificate in PEM");
+            }
+        }
+        let _ = encrypted;
+        Ok(())
+    }
+
     /// A client for this address, with the settings that all connections share.
     pub(crate) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
         // Commands are small and many: held back for a fuller packet, each would wait for the last.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
 
 use crate::builder::Times;
 use crate::check::Greeting;
@@ -67,27 +67,33 @@ impl Sentinels {
 
     /// A connection to the first server named that is there and is a master.
     ///
-    /// All sentinels are asked at once: one that is cut off must not cost the time of the others,
-    /// and one that has not heard of a failover yet names a server that is no master any more.
+    /// All sentinels are asked at once, and all servers that they name: one that is cut off must not
+    /// cost the time of the others, and one that has not heard of a failover yet names a server that
+    /// is no master any more, or is not there.
     pub(crate) async fn open(
         &self,
         config: &AsyncConnectionConfig,
     ) -> RedisResult<MultiplexedConnection> {
-        let named = self.sentinels.iter().map(|sentinel| self.ask(sentinel));
-        let mut named: FuturesUnordered<_> = named.collect();
+        let mut named: FuturesUnordered<_> =
+            self.sentinels.iter().map(|sentinel| self.ask(sentinel)).collect();
+        let mut opening = FuturesUnordered::new();
         let (mut tried, mut fault) = (Vec::new(), None);
-        while let Some(answer) = named.next().await {
-            match answer {
-                Ok(server) if tried.contains(&server) => {}
-                Ok(server) => match self.open_master(&server, config).await {
-                    Ok(connection) => return Ok(connection),
-                    Err(error) => {
-                        fault = Some(error);
-                        tried.push(server);
+        loop {
+            tokio::select! {
+                Some(answer) = named.next() => match answer {
+                    Ok(server) if tried.contains(&server) => {}
+                    Ok(server) => {
+                        tried.push(server.clone());
+                        opening.push(self.open_master(server, config));
                     }
+                    // What was found out about a server says more than that a sentinel is away.
+                    Err(error) => fault = fault.or(Some(error)),
                 },
-                // What was found out about a server says more than that a sentinel is away.
-                Err(error) => fault = fault.or(Some(error)),
+                Some(opened) = opening.next() => match opened {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) => fault = Some(error),
+                },
+                else => break,
             }
         }
         Err(fault.unwrap_or_else(|| io::Error::other("there are no sentinels").into()))
@@ -101,17 +107,17 @@ impl Sentinels {
         command.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.master);
         let named: Option<(String, u16)> = command.query_async(&mut connection).await?;
         named.ok_or_else(|| {
-            let unknown = "the sentinels know no master of this name";
-            (ErrorKind::InvalidClientConfig, unknown, self.master.clone()).into()
+            // Not for ever: it may have been started anew, and another one may know better.
+            io::Error::other(format!("the sentinels know no master named `{}`", self.master)).into()
         })
     }
 
     async fn open_master(
         &self,
-        (host, port): &(String, u16),
+        (host, port): (String, u16),
         config: &AsyncConnectionConfig,
     ) -> RedisResult<MultiplexedConnection> {
-        let client = self.manner.client(host, *port)?;
+        let client = self.manner.client(&host, port)?;
         let mut connection = client.get_multiplexed_async_connection_with_config(config).await?;
         let greeting = connection.req_packed_command(&redis::cmd("HELLO")).await?;
         if let Value::ServerError(error) = greeting {

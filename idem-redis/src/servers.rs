@@ -1,9 +1,10 @@
 //! The servers of a deployment, as commands on records see them: one, or the nodes of a cluster.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use idem_runtime::RecordKey;
-use redis::{Cmd, ConnectionAddr, Pipeline, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisResult, Value};
 
 use crate::address::Address;
 use crate::builder::Times;
@@ -39,6 +40,8 @@ impl Servers {
     ) -> Result<Self, ConnectError> {
         let unusable = |error: redis::RedisError| ConnectError::Setting(error.to_string());
         let client = |info| certificates.client(info).map_err(unusable);
+        let refused = |fault: &str| ConnectError::Setting(fault.to_owned());
+        certificates.check(address.is_encrypted()).map_err(refused)?;
         Ok(match address {
             Address::Server(info) => {
                 Self::One(Connections::new(Place::Server(Arc::new(client(info)?)), times))
@@ -49,17 +52,8 @@ impl Servers {
                 let sentinels = Sentinels::new(sentinels, master, manner, times);
                 Self::One(Connections::new(Place::Master(Arc::new(sentinels)), times))
             }
-            Address::Cluster(nodes) => {
-                let Some(first) = nodes.first() else {
-                    return Err(ConnectError::Setting("the address names no node".to_owned()));
-                };
-                let manner = Manner {
-                    login: first.redis_settings().clone(),
-                    encrypted: matches!(first.addr(), ConnectionAddr::TcpTls { .. }),
-                    certificates: certificates.clone(),
-                };
-                let seeds: Vec<_> =
-                    nodes.iter().filter_map(|node| host_and_port(node.addr())).collect();
+            Address::Cluster { seeds, login, encrypted } => {
+                let manner = Manner { login, encrypted, certificates: certificates.clone() };
                 Self::Cluster(Cluster::new(&seeds, manner, times).map_err(unusable)?)
             }
         })
@@ -75,11 +69,13 @@ impl Servers {
 
     /// Sends calls, each to the server that has its record, and gives the reply to each; a refusal
     /// of a server's is a reply. If they are calls of a script, a server that has forgotten it is
-    /// given it.
+    /// given it. What has been answered waits for `patience` at most for calls that are sent on from
+    /// one server to another.
     pub(crate) async fn carry(
         &self,
         script: Option<&Script>,
         calls: Vec<Call>,
+        patience: Duration,
     ) -> Vec<RedisResult<Value>> {
         match self {
             Self::One(connections) => {
@@ -89,7 +85,7 @@ impl Servers {
                 }
                 carry(connections, script, &commands).await
             }
-            Self::Cluster(cluster) => cluster.carry(script, calls).await,
+            Self::Cluster(cluster) => cluster.carry(script, calls, patience).await,
         }
     }
 
@@ -129,14 +125,5 @@ pub(crate) async fn carry(
             Ok(replies) => replies.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); commands.len()],
         },
-    }
-}
-
-fn host_and_port(address: &ConnectionAddr) -> Option<(String, u16)> {
-    match address {
-        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-            Some((host.clone(), *port))
-        }
-        _ => None,
     }
 }

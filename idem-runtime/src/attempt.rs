@@ -191,6 +191,13 @@ impl Attempt {
         lock(&self.progress).tenure.time_left(now)
     }
 
+    /// What is left until the owner claims the key no longer, or the action is stopped: from then on
+    /// the key may be another's, whether the body has noticed or not.
+    pub(crate) fn claim_left(&self, now: Moment) -> Duration {
+        let progress = lock(&self.progress);
+        progress.tenure.time_left(now).min(progress.action_deadline.since(now))
+    }
+
     pub(crate) fn has_lapsed(&self) -> bool {
         lock(&self.progress).tenure.has_lapsed()
     }

@@ -101,9 +101,11 @@ pub trait Backend: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// A number that is the same for keys of the same part of the store; at first, all keys are in
-    /// one. Leases of different parts are renewed by different batches, so that those of one part
-    /// do not wait for another that is away.
+    /// A number that is the same for keys of the same part of the store, such as a node. Default: all
+    /// keys are in one. Leases of different parts are renewed by different batches, so that those of
+    /// one part do not wait for another that is away.
+    ///
+    /// Only numbers asked for at the same time are compared: a key may be in another part later.
     fn group(&self, key: &RecordKey) -> u64 {
         let _ = key;
         0

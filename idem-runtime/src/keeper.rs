@@ -144,12 +144,12 @@ impl Keeper {
         self.started.store(false, Ordering::Release);
     }
 
-    /// The keeper's own connection, as soon as it is there. To be awaited with a bound.
-    /// The part of the store that a key is in.
+    /// The part of the store that a key is in now.
     fn group(&self, key: &RecordKey) -> u64 {
         self.store.get().map_or(0, |store| store.group(key))
     }
 
+    /// The keeper's own connection, as soon as it is there. To be awaited with a bound.
     async fn store(&self) -> &Arc<dyn DynBackend> {
         self.store.wait().await
     }

@@ -65,11 +65,12 @@ impl Lease {
     }
 
     /// What is left until the lease deadline, past which this owner no longer claims the key; the
-    /// next renewal moves it. Zero when it has passed, when the key is lost, and without protection.
+    /// next renewal moves it. No more than what is left until the action's own `deadline`, which nothing
+    /// moves. Zero when it has passed, when the key is lost, and without protection.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         match self.attempt_here() {
-            Some(attempt) if !attempt.is_lost() => attempt.time_left(attempt.core().clock.now()),
+            Some(attempt) if !attempt.is_lost() => attempt.claim_left(attempt.core().clock.now()),
             _ => Duration::ZERO,
         }
     }

@@ -27,7 +27,23 @@ impl RedisCluster {
     /// If it does not form.
     #[must_use]
     pub fn start() -> Self {
-        let nodes = (0..2 * MASTERS).map(|_| node()).collect();
+        Self::start_of((0..2 * MASTERS).map(|_| node(&[])).collect())
+    }
+
+    /// The same with more settings of each node, made anew for each.
+    ///
+    /// # Panics
+    /// If it does not form.
+    #[must_use]
+    pub fn start_with(settings: impl Fn() -> Vec<String>) -> Self {
+        let node = |_| {
+            let settings = settings();
+            node(&settings.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        Self::start_of((0..2 * MASTERS).map(node).collect())
+    }
+
+    fn start_of(nodes: Vec<RedisServer>) -> Self {
         let cluster = Self { nodes };
         cluster.introduce();
         cluster.give_slots();
@@ -126,6 +142,15 @@ impl RedisCluster {
         self.alive().ask_each(&["CLUSTER", "KEYSLOT"], records)
     }
 
+    /// A master without slots or a replica more; its place.
+    pub fn add_master(&mut self) -> usize {
+        self.nodes.push(node(&[]));
+        let place = self.nodes.len() - 1;
+        self.meet(place);
+        self.wait_until("all know the new one", |cluster| cluster.all_know(place + 1));
+        place
+    }
+
     /// Kills a node.
     pub fn kill(&mut self, node: usize) {
         self.nodes[node].kill();
@@ -164,22 +189,30 @@ impl RedisCluster {
     }
 
     fn introduce(&self) {
-        let first = &self.nodes[0];
-        for (epoch, node) in (1..).zip(&self.nodes) {
-            let epoch: u64 = epoch;
-            let _: String = node.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch.to_string()]);
-            let port = node.port().to_string();
-            if epoch > 1 {
-                let (_, bus): (String, String) = node.ask(&["CONFIG", "GET", "cluster-port"]);
-                let _: String = first.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
-            }
+        for (epoch, node) in self.nodes.iter().enumerate() {
+            let epoch = (epoch + 1).to_string();
+            let _: String = node.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch]);
         }
-        self.wait_until("all know each other", |cluster| {
-            cluster.nodes.iter().all(|node| {
-                let known: String = node.ask(&["CLUSTER", "NODES"]);
-                known.lines().filter(|line| !line.contains("handshake")).count() == 2 * MASTERS
-            })
-        });
+        for node in 1..self.nodes.len() {
+            self.meet(node);
+        }
+        self.wait_until("all know each other", |cluster| cluster.all_know(2 * MASTERS));
+    }
+
+    fn meet(&self, node: usize) {
+        let (first, node) = (&self.nodes[0], &self.nodes[node]);
+        let (_, bus): (String, String) = node.ask(&["CONFIG", "GET", "cluster-port"]);
+        // Where it speaks encrypted with the others, that is its port to them.
+        let (_, encrypted): (String, u16) = node.ask(&["CONFIG", "GET", "tls-port"]);
+        let port = if encrypted == 0 { node.port() } else { encrypted }.to_string();
+        let _: String = first.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+    }
+
+    fn all_know(&self, count: usize) -> bool {
+        self.nodes.iter().all(|node| {
+            let known: String = node.ask(&["CLUSTER", "NODES"]);
+            known.lines().filter(|line| !line.contains("handshake")).count() == count
+        })
     }
 
     fn give_slots(&self) {
@@ -215,18 +248,11 @@ impl RedisCluster {
     }
 }
 
-fn node() -> RedisServer {
-    let bus = free_port();
-    RedisServer::start_with(&[
-        "--cluster-enabled",
-        "yes",
-        "--cluster-port",
-        &bus.to_string(),
-        "--cluster-node-timeout",
-        "1000",
-        "--repl-diskless-sync-delay",
-        "0",
-    ])
+fn node(settings: &[&str]) -> RedisServer {
+    let bus = free_port().to_string();
+    let of_cluster = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+    let in_time = ["--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"];
+    RedisServer::start_with(&[&of_cluster, &in_time, settings].concat())
 }
 
 /// The ranges of slots that are served, and the port of who serves them.

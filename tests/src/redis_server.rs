@@ -165,7 +165,11 @@ impl RedisServer {
     }
 
     /// A number out of a section of what the server says of itself.
-    fn info(&self, section: &str, name: &str) -> u64 {
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn info(&self, section: &str, name: &str) -> u64 {
         let info: String = self.ask(&["INFO", section]);
         let field = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
         info.lines().find_map(field).unwrap_or_else(|| panic!("no {name} in {info}"))

@@ -1,7 +1,8 @@
 //! The link to one server: subscribes, hands out watches, and gives subscriptions up.
 //!
-//! It has a connection as long as something is watched. When that is lost, all its watches are lost
-//! with it, and whoever waits asks for a new one; the runtime polls meanwhile.
+//! It opens a connection when something is watched, and closes it some seconds after nothing is any
+//! more. When it is lost, all its watches are lost with it, and whoever waits asks for a new one; the
+//! runtime polls meanwhile.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,14 +15,15 @@ use idem_runtime::backend::Watch;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{Pipeline, PushInfo, PushKind, RedisError, RedisResult, Value};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
 use crate::builder::Times;
+use crate::connections::PAUSE_AFTER_FAILURE;
 use crate::error::{refused, unreached};
 use crate::place::Place;
 use crate::servers::Servers;
 
-/// How often a connection that has nothing to tell is asked whether it is there.
+/// How often a connection is asked whether anybody is there, or closed if nothing is watched.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// The most watches that are asked for at once.
 const MOST_AT_ONCE: usize = 1_000;
@@ -48,7 +50,7 @@ pub(super) struct Link {
 }
 
 /// An open connection, and what the server tells through it unasked.
-struct Line {
+struct Opened {
     connection: MultiplexedConnection,
     told: mpsc::UnboundedReceiver<PushInfo>,
 }
@@ -65,8 +67,13 @@ impl Link {
 
     pub(super) async fn run(mut self, mut asks: mpsc::UnboundedReceiver<Ask>) {
         let mut batch = Vec::new();
-        // Without a connection nothing is subscribed to, so the first thing asked for is a watch.
         while asks.recv_many(&mut batch, MOST_AT_ONCE).await > 0 {
+            // Without a connection there is nothing to give up, and nothing to do for those who have
+            // gone away.
+            batch.retain(|ask| matches!(ask, Ask::Watch(_, reply) if !reply.is_closed()));
+            if batch.is_empty() {
+                continue;
+            }
             match self.connect().await {
                 Ok(line) => {
                     let lost = self.serve(line, &mut batch, &mut asks).await;
@@ -74,25 +81,27 @@ impl Link {
                     self.topics.clear();
                 }
                 Err(error) => {
-                    for (_, reply) in wanted(&mut batch).0 {
+                    for (_, reply) in take_apart(&mut batch).0 {
                         let _ = reply.send(Err(self.unreached(&error)));
                     }
+                    sleep(PAUSE_AFTER_FAILURE).await;
                 }
             }
         }
     }
 
-    async fn connect(&self) -> RedisResult<Line> {
+    async fn connect(&self) -> RedisResult<Opened> {
         let (pushes, told) = mpsc::unbounded_channel();
         let config = self.times.connection().set_push_sender(pushes);
         let place = self.place.with_pushes()?;
-        Ok(Line { connection: self.times.open(&place, config).await?, told })
+        Ok(Opened { connection: self.times.open(&place, config).await?, told })
     }
 
-    /// Sees to watches until the connection or the backend ends; the error, if it was that.
+    /// Sees to watches until the connection or the backend ends, or nothing is watched; the error, if
+    /// it was that.
     async fn serve(
         &mut self,
-        mut line: Line,
+        mut line: Opened,
         batch: &mut Vec<Ask>,
         asks: &mut mpsc::UnboundedReceiver<Ask>,
     ) -> Option<RedisError> {
@@ -115,6 +124,9 @@ impl Link {
                     }
                 }
                 _ = alive.tick() => {
+                    if self.topics.is_empty() {
+                        return None;
+                    }
                     let ping = redis::cmd("PING");
                     if let Err(error) = line.connection.req_packed_command(&ping).await {
                         return Some(error);
@@ -140,8 +152,8 @@ impl Link {
     }
 
     /// Subscribes to what is new, hands out the watches, and gives up what nobody watches any more.
-    async fn answer(&mut self, line: &mut Line, batch: &mut Vec<Ask>) -> RedisResult<()> {
-        let (wanted, mut unwatched) = wanted(batch);
+    async fn answer(&mut self, line: &mut Opened, batch: &mut Vec<Ask>) -> RedisResult<()> {
+        let (wanted, mut unwatched) = take_apart(batch);
         let mut new = Vec::new();
         for (record, _) in &wanted {
             if let Entry::Vacant(topic) = self.topics.entry(record.clone()) {
@@ -194,7 +206,7 @@ impl Link {
         Ok(refusals)
     }
 
-    async fn unsubscribe(&mut self, line: &mut Line, records: &[String]) -> RedisResult<()> {
+    async fn unsubscribe(&mut self, line: &mut Opened, records: &[String]) -> RedisResult<()> {
         for record in records {
             self.topics.remove(record);
         }
@@ -253,11 +265,25 @@ async fn each(
     for record in records {
         commands.cmd(command).arg(record);
     }
-    connection.req_packed_commands(&commands, 0, records.len()).await
+    let replies = connection.req_packed_commands(&commands, 0, records.len()).await?;
+    // A server tells unasked that a slot has left it, and the client library takes that for a reply:
+    // from then on all of them are one too early.
+    let belongs = |(record, reply): (&String, &Value)| match reply {
+        Value::Push { data, .. } => {
+            matches!(data.first(), Some(Value::BulkString(channel)) if channel == record.as_bytes())
+        }
+        Value::ServerError(_) => true,
+        _ => false,
+    };
+    if records.iter().zip(&replies).all(belongs) {
+        Ok(replies)
+    } else {
+        Err(io::Error::other("subscriptions and their confirmations do not go together").into())
+    }
 }
 
 /// Takes a batch apart: the watches asked for, and the records that a watch has left.
-fn wanted(batch: &mut Vec<Ask>) -> (Vec<(String, Reply)>, Vec<String>) {
+fn take_apart(batch: &mut Vec<Ask>) -> (Vec<(String, Reply)>, Vec<String>) {
     let (mut wanted, mut left) = (Vec::new(), Vec::new());
     for ask in batch.drain(..) {
         match ask {

@@ -20,50 +20,50 @@ use crate::servers::Servers;
 use link::{Ask, Link};
 
 /// A record to watch, and who wants to.
-type Wanted = (String, oneshot::Sender<Result<Watch, BackendError>>);
+type Request = (String, oneshot::Sender<Result<Watch, BackendError>>);
 
 /// The watches of a backend.
 pub(crate) struct Changes {
     servers: Arc<Servers>,
     times: Times,
-    wanted: OnceLock<mpsc::UnboundedSender<Wanted>>,
+    requests: OnceLock<mpsc::UnboundedSender<Request>>,
 }
 
 impl Changes {
     pub(crate) fn new(servers: Arc<Servers>, times: Times) -> Self {
-        Self { servers, times, wanted: OnceLock::new() }
+        Self { servers, times, requests: OnceLock::new() }
     }
 
     /// A watch on the record of this name; its subscription stands.
     pub(crate) async fn watch(&self, record: String) -> Result<Watch, BackendError> {
         let (reply, watch) = oneshot::channel();
         let ended = |_| BackendError::unanswered("the watches' thread has ended");
-        self.wanted()?.send((record, reply)).map_err(|_| ended(()))?;
+        self.requests()?.send((record, reply)).map_err(|_| ended(()))?;
         watch.await.map_err(|_| ended(()))?
     }
 
-    fn wanted(&self) -> Result<&mpsc::UnboundedSender<Wanted>, BackendError> {
-        if let Some(wanted) = self.wanted.get() {
-            return Ok(wanted);
+    fn requests(&self) -> Result<&mpsc::UnboundedSender<Request>, BackendError> {
+        if let Some(requests) = self.requests.get() {
+            return Ok(requests);
         }
-        let (sender, wanted) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let links = Links {
             servers: Arc::clone(&self.servers),
             times: self.times,
             by_address: HashMap::new(),
         };
         // Of two that come at once, the second one's thread ends with its sender.
-        spawn_thread(links, wanted).map_err(|error| {
+        spawn_thread(links, requests).map_err(|error| {
             BackendError::answered(format!("the watches' thread could not be started: {error}"))
         })?;
-        Ok(self.wanted.get_or_init(|| sender))
+        Ok(self.requests.get_or_init(|| sender))
     }
 }
 
-fn spawn_thread(links: Links, wanted: mpsc::UnboundedReceiver<Wanted>) -> io::Result<()> {
+fn spawn_thread(links: Links, requests: mpsc::UnboundedReceiver<Request>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("idem-redis-watch".to_owned());
-    thread.spawn(move || runtime.block_on(links.run(wanted))).map(drop)
+    thread.spawn(move || runtime.block_on(links.run(requests))).map(drop)
 }
 
 /// The links to servers.
@@ -74,10 +74,10 @@ struct Links {
 }
 
 impl Links {
-    /// Hands what is wanted to the link of its server, until the backend ends; the links end then
+    /// Hands what is requests to the link of its server, until the backend ends; the links end then
     /// with the runtime.
-    async fn run(mut self, mut wanted: mpsc::UnboundedReceiver<Wanted>) {
-        while let Some((record, reply)) = wanted.recv().await {
+    async fn run(mut self, mut requests: mpsc::UnboundedReceiver<Request>) {
+        while let Some((record, reply)) = requests.recv().await {
             match self.link(&record) {
                 // A link runs as long as this one's sender is there.
                 Some(link) => drop(link.send(Ask::Watch(record, reply))),
@@ -106,7 +106,7 @@ impl Links {
 impl fmt::Debug for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Changes")
-            .field("started", &self.wanted.get().is_some())
+            .field("started", &self.requests.get().is_some())
             .finish_non_exhaustive()
     }
 }

@@ -6,21 +6,26 @@
 //! the calls and leases of the others go on.
 
 mod learn;
+mod load;
 mod map;
 mod redirect;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use futures_util::future::join_all;
-use redis::{Cmd, Pipeline, RedisResult, Value};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use redis::{RedisResult, Value};
+use tokio::time::timeout;
 
 use crate::builder::Times;
 use crate::connections::Connections;
 use crate::place::{Manner, Place};
 use crate::scripts::Script;
-use crate::servers::{Call, carry};
+use crate::servers::Call;
 use learn::Asked;
+use load::{Elsewhere, Load};
 pub(crate) use map::Node;
 use map::{Map, slot};
 use redirect::Redirect;
@@ -81,35 +86,21 @@ impl Cluster {
         place
     }
 
+    /// Sends calls, each to the node of its record, and follows those whose slot is elsewhere for as
+    /// long as `patience` allows: what has been answered does not wait for longer.
     pub(crate) async fn carry(
         &self,
         script: Option<&Script>,
         calls: Vec<Call>,
+        patience: Duration,
     ) -> Vec<RedisResult<Value>> {
         let mut replies: Vec<RedisResult<Value>> = Vec::new();
         replies.resize_with(calls.len(), || Err(redirect::no_node()));
-        let mut waiting: Vec<(usize, Call)> = calls.into_iter().enumerate().collect();
-        for _ in 0..MOST_HOPS {
-            let loads = self.map().loads(std::mem::take(&mut waiting));
-            let sent =
-                loads.iter().map(|load| carry(&load.node.connections, script, &load.commands));
-            for (load, answers) in loads.iter().zip(join_all(sent).await) {
-                for (((nth, record), command), answer) in load.each().zip(answers) {
-                    replies[*nth] = match Redirect::of(&answer, &load.node.host) {
-                        Some(Redirect::Moved { slot, to }) => {
-                            self.moved(slot, &to);
-                            let (record, command) = (record.clone(), command.clone());
-                            waiting.push((*nth, Call { record, command }));
-                            answer
-                        }
-                        Some(Redirect::Ask { to }) => self.carry_asking(&to, script, command).await,
-                        None => answer,
-                    };
-                }
-            }
-            if waiting.is_empty() {
-                break;
-            }
+        let loads = self.loads(calls.into_iter().enumerate().collect());
+        let elsewhere = self.send(script, loads, &mut replies).await;
+        if !elsewhere.is_empty() {
+            // In vain, it is known where to go the next time.
+            let _ = timeout(patience, self.follow(script, elsewhere, &mut replies)).await;
         }
         if replies.iter().any(redirect::is_lost) {
             self.learn_soon();
@@ -117,22 +108,67 @@ impl Cluster {
         replies
     }
 
-    /// A command on a record that is on its way to another node, which has not got the slot yet.
-    async fn carry_asking(
+    async fn follow(
         &self,
-        (host, port): &(String, u16),
         script: Option<&Script>,
-        command: &Cmd,
-    ) -> RedisResult<Value> {
-        let node = self.node(host, *port)?;
-        let mut commands = Pipeline::new();
-        // The node may not know the script either, and would forget that it was asked.
-        if let Some(script) = script {
-            commands.add_command(script.load());
+        mut elsewhere: Elsewhere,
+        replies: &mut [RedisResult<Value>],
+    ) {
+        for _ in 1..MOST_HOPS {
+            let mut loads = self.loads(elsewhere.moved);
+            loads.append(&mut elsewhere.asked);
+            elsewhere = self.send(script, loads, replies).await;
+            if elsewhere.is_empty() {
+                return;
+            }
         }
-        commands.add_command(redis::cmd("ASKING")).add_command(command.clone());
-        let mut replies = node.connections.send(&commands).await?;
-        replies.pop().ok_or_else(redirect::no_node)
+    }
+
+    /// Sends loads, notes the replies as they come, and gives the calls that belong elsewhere.
+    async fn send(
+        &self,
+        script: Option<&Script>,
+        loads: Vec<Load>,
+        replies: &mut [RedisResult<Value>],
+    ) -> Elsewhere {
+        let mut elsewhere = Elsewhere::default();
+        let mut sent: FuturesUnordered<_> = loads
+            .into_iter()
+            .map(|load| async {
+                let answers = load.send(script).await;
+                (load, answers)
+            })
+            .collect();
+        while let Some((load, answers)) = sent.next().await {
+            for (((nth, record), command), answer) in load.each().zip(answers) {
+                let call = || Call { record: record.clone(), command: command.clone() };
+                match Redirect::of(&answer, &load.node.host) {
+                    Some(Redirect::Moved { slot, to }) => {
+                        self.moved(slot, &to);
+                        elsewhere.moved.push((*nth, call()));
+                    }
+                    Some(Redirect::Ask { to }) => {
+                        if let Ok(node) = self.node(&to) {
+                            elsewhere.ask(&node, *nth, call());
+                        }
+                    }
+                    None => {}
+                }
+                replies[*nth] = answer;
+            }
+        }
+        elsewhere
+    }
+
+    /// Puts calls together by node.
+    fn loads(&self, calls: Vec<(usize, Call)>) -> Vec<Load> {
+        let map = self.map();
+        let (loads, is_old) = (map.loads(calls), map.is_old());
+        drop(map);
+        if is_old {
+            self.learn_soon();
+        }
+        loads
     }
 
     /// Takes note of a reply that says whose a slot is now; `from` is the host that said it.
@@ -142,8 +178,8 @@ impl Cluster {
         }
     }
 
-    fn moved(&self, slot: u16, (host, port): &(String, u16)) {
-        if let Ok(node) = self.node(host, *port) {
+    fn moved(&self, slot: u16, to: &(String, u16)) {
+        if let Ok(node) = self.node(to) {
             self.map().give(slot, &node);
         }
         // Slots seldom move alone.
@@ -161,14 +197,16 @@ impl Cluster {
         self.map().unserved()
     }
 
-    /// The node at an address, with the connections it has if it is known.
-    fn node(&self, host: &str, port: u16) -> RedisResult<Arc<Node>> {
-        let known = self.map().at(host, port).cloned();
-        let seed = || self.0.seeds.iter().find(|node| node.is_at(host, port)).cloned();
-        match known.or_else(seed) {
-            Some(node) => Ok(node),
-            None => Node::new(host, port, &self.0.manner, self.0.times),
+    /// The node at an address: the known one, with its connections, or one that is known from now.
+    fn node(&self, (host, port): &(String, u16)) -> RedisResult<Arc<Node>> {
+        let seed = || self.0.seeds.iter().find(|node| node.is_at(host, *port)).cloned();
+        let mut map = self.map();
+        if let Some(node) = map.at(host, *port).cloned().or_else(seed) {
+            return Ok(node);
         }
+        let node = Node::new(host, *port, &self.0.manner, self.0.times)?;
+        map.meet(&node);
+        Ok(node)
     }
 
     /// Every node that has slots, as far as is known.

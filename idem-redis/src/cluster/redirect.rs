@@ -19,13 +19,17 @@ impl Redirect {
         reply.as_ref().ok().and_then(|reply| Self::read(reply, from))
     }
 
-    /// Reads `MOVED slot host:port` and `ASK slot host:port`; a node without a host is on the same
-    /// host as the one that says it.
+    /// Reads `MOVED slot host:port` and `ASK slot host:port`; without a host it is the same as that
+    /// of who says it, and `?` is one that nobody knows.
     pub(super) fn read(reply: &Value, from: &str) -> Option<Self> {
         let Value::ServerError(error) = reply else { return None };
         let (slot, to) = error.details()?.split_once(' ')?;
         let (host, port) = to.trim().rsplit_once(':')?;
-        let host = if host.is_empty() { from } else { host };
+        let host = match host {
+            "" => from,
+            "?" => return None,
+            host => host,
+        };
         let to = (host.to_owned(), port.parse().ok()?);
         match error.code() {
             "MOVED" => Some(Self::Moved { slot: slot.parse().ok()?, to }),
@@ -79,9 +83,14 @@ mod tests {
 
     #[test]
     fn other_replies_are_none() {
-        for reply in
-            ["+OK\r\n", "-ERR 1 a:1\r\n", "-MOVED\r\n", "-MOVED x a:1\r\n", "-ASK 1 a:x\r\n"]
-        {
+        for reply in [
+            "+OK\r\n",
+            "-ERR 1 a:1\r\n",
+            "-MOVED\r\n",
+            "-MOVED x a:1\r\n",
+            "-ASK 1 a:x\r\n",
+            "-MOVED 1 ?:7000\r\n",
+        ] {
             assert_eq!(read(reply), None, "{reply}");
         }
     }

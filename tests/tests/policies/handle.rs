@@ -192,3 +192,17 @@ fn a_keeper_thread_is_refused_by_calls_on_a_paused_clock() {
     assert_eq!(refused.kind(), ErrorKind::InvalidSetting);
     assert!(refused.to_string().contains("keeper_as_task"), "{refused}");
 }
+
+/// What is claimed ends with the action's own deadline: from then on the keeper frees the key, whether
+/// the body has noticed or not.
+#[tokio::test(start_paused = true)]
+async fn time_left_ends_at_the_deadline() {
+    let process = World::new().process();
+    let call = process.idem.call("op").key("k").deadline(LEASE * 2);
+    let left = call.run(|lease| async move {
+        tokio::time::sleep(LEASE * 2 - LEASE / 10).await;
+        // Renewed three times since, so the lease has more than half of its time.
+        Ok::<_, Error>(u64::try_from(lease.time_left().as_millis()).unwrap())
+    });
+    assert_eq!(left.await.unwrap().value, 100);
+}

@@ -6,6 +6,8 @@ use futures_util::future::join_all;
 use idem_redis::{ConnectError, RedisBackend};
 use idem_runtime::{Backend, OnDuplicate, Source};
 use idem_tests::{RedisCluster, RedisServer, eventually};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use crate::kit::{LONG, connect_to, process_with, record_key, renewal, reserved};
 
@@ -81,33 +83,48 @@ async fn a_batch_is_taken_apart_by_node() {
     assert_eq!(counted, carried, "keys of a group are on one node");
 }
 
-/// Waiters are told by the node that has the record.
+/// Waiters are told by the node that has the record. After two seconds those who wait read once in half
+/// a second to a second; twelve that all have their answer a quarter of a second after the end were told.
 #[tokio::test]
 async fn waiters_of_another_process_are_woken() {
+    const WAITERS: u64 = 12;
+    const TOLD_WITHIN: Duration = Duration::from_millis(250);
     let cluster = RedisCluster::start();
-    let owner = process_with(connect_to(&cluster.url()).await, |builder| builder);
+    let owner = process_with(connect_to(&cluster.url()).await, |builder| builder.lease(LONG));
     let waiter = process_with(connect_to(&cluster.url()).await, |builder| {
         builder.on_duplicate(OnDuplicate::WaitFor(LONG))
     });
-    for nth in 0..6 {
-        let key = format!("key {nth}");
-        let (own, waited) = tokio::join!(
-            owner.call_until(&key, nth, async {
-                let subscribed = || calls(&cluster, "ssubscribe").iter().sum::<u64>() > nth;
-                eventually("a waiter subscribes", subscribed).await;
-            }),
-            async {
-                let begun = || calls(&cluster, "set").iter().sum::<u64>() > 0;
-                eventually("the owner has begun", begun).await;
-                waiter.call(&key, 99).await
-            }
-        );
-        assert!(own.unwrap().stored);
-        let waited = waited.unwrap();
-        assert!(waited.value == nth || waited.source == Source::Fresh, "{waited:?}");
+    let (end, ended) = watch::channel(false);
+    let own = (0..WAITERS).map(|nth| {
+        let (owner, mut ended) = (&owner, ended.clone());
+        let end = async move { drop(ended.wait_for(|ended| *ended).await.unwrap()) };
+        async move { owner.call_until(&format!("key {nth}"), nth, end).await.unwrap() }
+    });
+    let wait = async {
+        let begun = || calls(&cluster, "set").iter().sum::<u64>() >= WAITERS;
+        eventually("all have begun", begun).await;
+        join_all((0..WAITERS).map(|nth| {
+            let waiter = &waiter;
+            async move { (waiter.call(&format!("key {nth}"), 99).await.unwrap(), Instant::now()) }
+        }))
+        .await
+    };
+    let conduct = async {
+        let subscribed = || calls(&cluster, "ssubscribe").iter().sum::<u64>() >= WAITERS;
+        eventually("all wait", subscribed).await;
+        sleep(Duration::from_secs(3)).await;
+        end.send_replace(true);
+        Instant::now()
+    };
+    let (own, waited, at) = tokio::join!(join_all(own), wait, conduct);
+    assert!(own.iter().all(|outcome| outcome.stored));
+    for (nth, (outcome, when)) in (0..).zip(waited) {
+        assert_eq!((outcome.value, outcome.source), (nth, Source::Waited));
+        let after = when - at;
+        assert!(after < TOLD_WITHIN, "key {nth} was answered only after {after:?}");
     }
-    let told: u64 = calls(&cluster, "spublish").iter().sum();
-    assert!(told >= 6, "{told}");
+    let told_by = calls(&cluster, "spublish");
+    assert!(told_by.iter().filter(|count| **count > 0).count() > 1, "{told_by:?}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use idem_runtime::{ErrorKind, OnDuplicate, Source};
 use idem_tests::{LEASE, RedisCluster, eventually};
+use tokio::sync::Notify;
 
 use crate::kit::{LONG, connect_to, process_with};
 
@@ -118,4 +119,66 @@ async fn a_watch_follows_its_slot() {
     );
     assert!(own.unwrap().stored);
     assert_eq!(waited.unwrap().source, Source::Waited);
+}
+
+/// A slot is on its way to a node that stands still: leases in other slots of the node that it comes
+/// from are renewed in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_do_not_wait_for_a_slot_that_is_stuck() {
+    let cluster = RedisCluster::start();
+    let (slot, keys) = keys_of_one_slot(&cluster, 1);
+    let from = cluster.of_slot(slot);
+    let to = (from + 1) % 3;
+    let beside = (0..).map(|nth| format!("beside {nth}"));
+    let mut beside = beside.filter(|key| cluster.master_of(&format!("shop:charge:{key}")) == from);
+    let (stuck, well) = (&keys[0], beside.next().unwrap());
+    // Renewed every second, each time within half a second; at risk after 3.6.
+    let owner = process_with(connect_to(&cluster.url()).await, |builder| builder.lease(LEASE * 4));
+    let (is_stuck, go_on) = (Notify::new(), Notify::new());
+    let (first, second) = tokio::join!(
+        owner.call_until(stuck, 1, async {
+            cluster.begin_to_move(slot, to);
+            cluster.move_records(slot, to);
+            cluster.nodes()[to].pause();
+            is_stuck.notify_one();
+            go_on.notified().await;
+        }),
+        owner.call_until(&well, 2, async {
+            is_stuck.notified().await;
+            // Longer than a renewal that waited for the other node could be late.
+            tokio::time::sleep(LEASE * 6).await;
+            cluster.nodes()[to].resume();
+            go_on.notify_one();
+        }),
+    );
+    drop(first);
+    let second = second.unwrap();
+    assert!(second.stored && !second.lapsed, "{second:?}");
+    let errors: String = cluster.nodes()[from].ask(&["INFO", "errorstats"]);
+    assert!(errors.contains("errorstat_ASK"), "{errors}");
+}
+
+/// A slot goes to a node that had none, as when a cluster grows: one connection is enough for all that
+/// is sent on to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slot_is_moved_to_a_new_master() {
+    let mut cluster = RedisCluster::start();
+    let new = cluster.add_master();
+    let (slot, keys) = keys_of_one_slot(&cluster, 30);
+    let process = process_with(connect_to(&cluster.url()).await, |builder| builder);
+    cluster.begin_to_move(slot, new);
+    let connected = || -> u64 { cluster.nodes()[new].info("stats", "total_connections_received") };
+    let before = connected();
+    for (nth, key) in (0..).zip(&keys) {
+        assert!(process.call(key, nth).await.unwrap().stored);
+    }
+    // Those of the test itself, of the cluster, and of who looks for slots are a few; one for each call
+    // would be sixty.
+    assert!(connected() - before < 20, "{}", connected() - before);
+    cluster.move_records(slot, new);
+    cluster.end_to_move(slot, new);
+    for (nth, key) in (0..).zip(&keys) {
+        let replayed = process.call(key, 99).await.unwrap();
+        assert_eq!((replayed.value, replayed.source), (nth, Source::Replayed));
+    }
 }

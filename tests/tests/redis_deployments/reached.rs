@@ -4,7 +4,7 @@ use std::fs;
 
 use idem_redis::{ConnectError, RedisBackend};
 use idem_runtime::Source;
-use idem_tests::{RedisServer, free_port};
+use idem_tests::{RedisCluster, RedisServer, free_port};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 
@@ -30,18 +30,20 @@ struct Certificates {
 }
 
 impl Certificates {
-    fn make() -> Self {
+    /// For a server of these names.
+    fn of(names: &[&str]) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         // Named unlike those it signs, which would look as if they had signed themselves.
         params.distinguished_name.push(DnType::CommonName, "the authority");
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let signed = |name: &str| {
+        let signed = |names: &[&str]| {
             let key = KeyPair::generate().unwrap();
-            let params = CertificateParams::new([name.to_owned()]).unwrap();
+            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+            let params = CertificateParams::new(names).unwrap();
             (params.signed_by(&key, &authority).unwrap().pem(), key.serialize_pem())
         };
-        let (server, client) = (signed("localhost"), signed("a service"));
+        let (server, client) = (signed(names), signed(&["a service"]));
         let folder = tempfile::tempdir().unwrap();
         for (file, pem) in [("ca", &authority.pem()), ("crt", &server.0), ("key", &server.1)] {
             fs::write(folder.path().join(file), pem).unwrap();
@@ -49,30 +51,38 @@ impl Certificates {
         Self { folder, authority: authority.pem(), client }
     }
 
-    /// A server that speaks encrypted on the port beside, and its address there.
-    fn server(&self, asks_clients: bool) -> (RedisServer, String) {
+    /// Settings of a server that speaks encrypted on the port beside.
+    fn settings(&self, port: u16) -> Vec<String> {
         let file = |name: &str| self.folder.path().join(name).display().to_string();
-        let port = free_port();
-        let server = RedisServer::start_with(&[
-            "--tls-port",
-            &port.to_string(),
-            "--tls-cert-file",
-            &file("crt"),
-            "--tls-key-file",
-            &file("key"),
-            "--tls-ca-cert-file",
-            &file("ca"),
-            "--tls-auth-clients",
-            if asks_clients { "yes" } else { "no" },
-        ]);
-        (server, format!("rediss://localhost:{port}"))
+        let settings = [
+            ("--tls-port", port.to_string()),
+            ("--tls-cert-file", file("crt")),
+            ("--tls-key-file", file("key")),
+            ("--tls-ca-cert-file", file("ca")),
+            ("--tls-auth-clients", "no".to_owned()),
+        ];
+        settings.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }
+
+    /// A server that speaks encrypted, and its port for that.
+    fn server(&self, more: &[&str]) -> (RedisServer, u16) {
+        let port = free_port();
+        let settings = self.settings(port);
+        let settings = settings.iter().map(String::as_str).chain(more.iter().copied());
+        (RedisServer::start_with(&settings.collect::<Vec<_>>()), port)
+    }
+}
+
+fn encrypted_port(server: &RedisServer) -> u16 {
+    let (_, port): (String, u16) = server.ask(&["CONFIG", "GET", "tls-port"]);
+    port
 }
 
 #[tokio::test]
 async fn encrypted() {
-    let certificates = Certificates::make();
-    let (_server, url) = certificates.server(false);
+    let certificates = Certificates::of(&["localhost"]);
+    let (_server, port) = certificates.server(&[]);
+    let url = format!("rediss://localhost:{port}");
     serves_by(|| RedisBackend::builder(&*url).root_certificate(&*certificates.authority)).await;
     // Whoever signed it is not among those that the system trusts.
     let error = RedisBackend::connect(&url).await.unwrap_err();
@@ -87,8 +97,9 @@ async fn encrypted() {
 
 #[tokio::test]
 async fn encrypted_and_known_by_a_certificate() {
-    let certificates = Certificates::make();
-    let (_server, url) = certificates.server(true);
+    let certificates = Certificates::of(&["localhost"]);
+    let (_server, port) = certificates.server(&["--tls-auth-clients", "yes"]);
+    let url = format!("rediss://localhost:{port}");
     let unknown = || RedisBackend::builder(&*url).root_certificate(&*certificates.authority);
     let error = unknown().connect().await.unwrap_err();
     assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
@@ -97,6 +108,75 @@ async fn encrypted_and_known_by_a_certificate() {
     let garbage = unknown().client_certificate("no certificate", "no key");
     let error = garbage.connect().await.unwrap_err();
     assert!(matches!(error, ConnectError::Setting(_)), "{error}");
+}
+
+/// Old servers, and what stands before some, speak nothing newer.
+#[tokio::test]
+async fn encrypted_by_an_older_version() {
+    let certificates = Certificates::of(&["localhost"]);
+    let (_server, port) = certificates.server(&["--tls-protocols", "TLSv1.2"]);
+    let url = format!("rediss://localhost:{port}");
+    serves_by(|| RedisBackend::builder(&*url).root_certificate(&*certificates.authority)).await;
+}
+
+/// Nodes that are learned from others are held to the same certificates.
+#[tokio::test]
+async fn a_cluster_encrypted() {
+    let certificates = Certificates::of(&["127.0.0.1"]);
+    let cluster = RedisCluster::start_with(|| {
+        let mut settings = certificates.settings(free_port());
+        settings.extend(["--tls-cluster", "yes", "--tls-replication", "yes"].map(String::from));
+        settings
+    });
+    let url = format!("rediss-cluster://127.0.0.1:{}", encrypted_port(&cluster.nodes()[0]));
+    let connect = || RedisBackend::builder(&*url).root_certificate(&*certificates.authority);
+    let process = process_with(connect().connect().await.unwrap(), |builder| builder);
+    for nth in 0..12 {
+        assert!(process.call(&format!("key {nth}"), nth).await.unwrap().stored);
+    }
+    let clients =
+        |node: &RedisServer| -> String { node.ask(&["CLIENT", "LIST", "TYPE", "normal"]) };
+    let encrypted = |node: &RedisServer| {
+        let port = format!("laddr=127.0.0.1:{}", encrypted_port(node));
+        clients(node).lines().any(|client| client.contains(&port))
+    };
+    assert!(cluster.nodes()[..3].iter().all(encrypted), "all masters by encrypted connections");
+    let error = RedisBackend::connect(&url).await.unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+}
+
+/// The master that sentinels name is held to the same certificates as they are.
+#[tokio::test]
+async fn sentinels_encrypted() {
+    let certificates = Certificates::of(&["127.0.0.1"]);
+    let (_master, port) = certificates.server(&[]);
+    let (sentinel, sentinels_port) =
+        certificates.server(&["--sentinel", "--tls-replication", "yes"]);
+    let port = port.to_string();
+    let _: String = sentinel.ask(&["SENTINEL", "MONITOR", "shop", "127.0.0.1", &port, "1"]);
+    let url = format!("rediss-sentinel://127.0.0.1:{sentinels_port}?master=shop");
+    serves_by(|| RedisBackend::builder(&*url).root_certificate(&*certificates.authority)).await;
+    let error = RedisBackend::connect(&url).await.unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+    // The master's name is not among those of its certificate.
+    let _: String = sentinel.ask(&["SENTINEL", "REMOVE", "shop"]);
+    let _: String = sentinel.ask(&["SENTINEL", "MONITOR", "shop", "127.0.0.2", &port, "1"]);
+    let other = RedisBackend::builder(&*url).root_certificate(&*certificates.authority);
+    let error = other.connect().await.unwrap_err().to_string();
+    assert!(error.contains("certificate") || error.contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn certificates_that_would_not_be_heeded() {
+    for (url, pem) in [
+        ("redis://localhost", "-----BEGIN CERTIFICATE-----"),
+        ("rediss://localhost", "no certificate"),
+        ("redis-cluster://localhost", "-----BEGIN CERTIFICATE-----"),
+    ] {
+        let error = RedisBackend::builder(url).root_certificate(pem).connect().await.unwrap_err();
+        assert!(matches!(error, ConnectError::Setting(_)), "{url}: {error}");
+        assert!(error.to_string().contains("certificate"), "{url}: {error}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use idem_runtime::OnCrash;
 
 use super::{Check, MS, Rule, TICK};
 use crate::soak::history::{Answer, CallId, End, Given, Micros, Source};
-use crate::soak::story::CallStory;
+use crate::soak::story::{CallStory, Whom};
 
 /// The latest that a call may be answered from an outcome that has ended since: by the reply to a read
 /// that was under way, which other calls of its process wait for as well.
@@ -163,7 +163,11 @@ fn may_stand_in_the_way(
     // What a call left to the keeper: a key to be freed, an outcome to be stored.
     let settled = matches!(other.given(), Some((_, given)) if given.stored);
     let left = other.run.is_some() && !settled && call.at < other.at + 4 * check.ttl();
-    together && own != others && other.at <= outcome.known && (under_way || left)
+    // One that asks while its process stands still keeps those beside it waiting, whatever it will find.
+    let until = call.over().unwrap_or(call.at);
+    let asks = other.run.is_none() && under_way && other.at <= until;
+    let held_up = asks && !check.are_quiet(Whom::CallsOf(own.process()), call.at, until);
+    together && own != others && (held_up || other.at <= outcome.known && (under_way || left))
 }
 
 /// An outcome is not stored where another one stands.

@@ -67,6 +67,15 @@ fn a_call_that_finds_an_outcome_is_not_refused_for_another_reason() {
     };
     assert_eq!(rejected(50), []);
     assert_eq!(rejected(500), [Rule::RefusedAtAnOutcome]);
+    // So may one that asks while the process stands still.
+    let asks = |stands_still: u64| {
+        let tale = Tale::of("rerun").stored(0, 100, A).called(900, beside);
+        let tale = tale.disturbed(950, 1_040, Disturbance::Paused(stands_still));
+        let tale = tale.replayed(1_050, beside, A);
+        tale.called_as(1_000, B, 1, Duplicate::Reject).refused(1_010, B, "InProgress").breaks()
+    };
+    assert_eq!(asks(1), []);
+    assert_eq!(asks(2), [Rule::RefusedAtAnOutcome]);
 }
 
 #[test]

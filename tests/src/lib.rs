@@ -2,11 +2,9 @@
 
 pub mod caller;
 mod ledger;
-mod program;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
-mod redis_server;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,12 +12,11 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use idem_processes::{Program, RedisServer, free_port};
 pub use ledger::Ledger;
-pub use program::Program;
 pub use proxy::{Aim, Fault, Proxy, Trap};
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinels::RedisSentinels;
-pub use redis_server::{RedisServer, free_port};
 
 /// The lease of most tests.
 pub const LEASE: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use crate::Program;
 pub use messages::{Answer, Ask, Call, Done, Ends, OPERATION, Refused, Told};
 pub use settings::{OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage, Runtime, Settings};
 
-/// A running caller, as a test sees it. Dropping it kills it.
+/// A running caller, as a test sees it. Dropping it ends it.
 #[derive(Debug)]
 pub struct Caller(Program<Told>);
 
@@ -100,12 +100,12 @@ impl Caller {
     }
 
     /// Stops it where it is.
-    pub fn pause(&self) {
+    pub fn pause(&mut self) {
         self.0.pause();
     }
 
     /// Lets it go on.
-    pub fn resume(&self) {
+    pub fn resume(&mut self) {
         self.0.resume();
     }
 

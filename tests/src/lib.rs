@@ -5,6 +5,7 @@ mod ledger;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
+pub mod soak;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

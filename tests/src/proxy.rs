@@ -105,6 +105,11 @@ impl Proxy {
         }
     }
 
+    /// Forgets what has passed so far, which grows otherwise as long as anything passes.
+    pub fn forget(&self) {
+        self.shared.forget();
+    }
+
     /// How many of these commands have come from clients.
     #[must_use]
     pub fn came(&self, aim: &Aim) -> usize {

@@ -3,6 +3,7 @@
 //! A package apart from `idem-tests`, which turns features of the runtime on that would change the
 //! figures.
 
+mod asking;
 mod program;
 mod redis_server;
 

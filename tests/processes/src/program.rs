@@ -17,12 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// that is killed or interrupted, even if the program stands still just then.
 const GUARD: &str = "trap '' INT HUP TERM; cat >/dev/null; kill -KILL \"$0\" 2>/dev/null";
 
-/// A running program that tells `T`s. Dropping it kills it.
+/// How long a program has to end by itself when it is dropped.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A running program that tells `T`s. Dropping it ends it: its input ends, and what does not end with
+/// that is killed.
 #[derive(Debug)]
 pub struct Program<T> {
     child: Child,
     /// Ended before the program is waited for: then its number may become another's.
     guard: Child,
+    is_paused: bool,
     asks: Option<ChildStdin>,
     lines: Receiver<Result<T, String>>,
     /// Told, and not yet heard by anybody.
@@ -51,7 +56,7 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
         if let Some(stdout) = child.stdout.take() {
             thread::spawn(move || read(stdout, &sender));
         }
-        Self { child, guard, asks, lines, unheard: Vec::new() }
+        Self { child, guard, is_paused: false, asks, lines, unheard: Vec::new() }
     }
 
     /// Tells it something.
@@ -110,13 +115,15 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
     }
 
     /// Stops it where it is, as SIGSTOP does.
-    pub fn pause(&self) {
+    pub fn pause(&mut self) {
         self.signal("-STOP");
+        self.is_paused = true;
     }
 
     /// Lets a stopped program go on.
-    pub fn resume(&self) {
+    pub fn resume(&mut self) {
         self.signal("-CONT");
+        self.is_paused = false;
     }
 
     /// Kills it, as SIGKILL does, and returns when it is gone.
@@ -137,15 +144,26 @@ impl<T: DeserializeOwned + Debug + Send + 'static> Program<T> {
 
 impl<T> Program<T> {
     fn end(&mut self) -> io::Result<()> {
-        self.guard.kill()?;
-        self.guard.wait()?;
+        self.leave_unguarded()?;
         self.child.kill()?;
         self.child.wait().map(drop)
+    }
+
+    fn leave_unguarded(&mut self) -> io::Result<()> {
+        self.guard.kill()?;
+        self.guard.wait().map(drop)
     }
 }
 
 impl<T> Drop for Program<T> {
     fn drop(&mut self) {
+        self.asks = None;
+        let _ = self.leave_unguarded();
+        let until = Instant::now() + GRACE;
+        while !self.is_paused && matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until
+        {
+            thread::sleep(Duration::from_millis(2));
+        }
         let _ = self.end();
     }
 }

@@ -3,11 +3,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use redis::{Connection, FromRedisValue, RedisResult};
+use redis::FromRedisValue;
+
+use crate::asking::Asking;
 
 /// Longer than a server takes to start on a busy machine; only a failure waits for so long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -126,7 +129,7 @@ impl RedisServer {
     /// # Panics
     /// If the server refuses it, or does not answer.
     pub fn ask<T: FromRedisValue>(&self, command: &[&str]) -> T {
-        let reply = connect(self.port).and_then(|mut server| query(&mut server, command));
+        let reply = Asking::connect(self.port).and_then(|mut server| server.ask(command));
         reply.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
@@ -135,11 +138,9 @@ impl RedisServer {
     /// # Panics
     /// If the server refuses one, or does not answer.
     pub fn ask_each<T: FromRedisValue>(&self, command: &[&str], last: &[String]) -> Vec<T> {
-        let mut commands = redis::Pipeline::with_capacity(last.len());
-        for last in last {
-            commands.cmd(command[0]).arg(&command[1..]).arg(last);
-        }
-        let replies = connect(self.port).and_then(|mut server| commands.query(&mut server));
+        let commands: Vec<_> =
+            last.iter().map(|last| [command, &[last.as_str()]].concat()).collect();
+        let replies = Asking::connect(self.port).and_then(|mut server| server.ask_all(&commands));
         replies.unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
@@ -232,6 +233,8 @@ impl Process {
             .args(settings)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // What a terminal sends to the tests does not reach it: it ends with them, after them.
+            .process_group(0)
             .spawn()
             .ok()?;
         let (orders, says) = (shell.stdin.take(), BufReader::new(shell.stdout.take()?));
@@ -272,10 +275,10 @@ impl Process {
     fn wait_until_it_answers(&self, port: u16) -> bool {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            let who = connect(port)
-                .and_then(|mut server| query::<String>(&mut server, &["INFO", "everything"]));
+            let who = Asking::connect(port)
+                .and_then(|mut server| server.ask::<String>(&["INFO", "everything"]));
             if let Ok(info) = who
-                && info.contains("\nloading:0\r")
+                && !info.contains("\nloading:1\r")
             {
                 return info.contains(&format!("process_id:{}\r\n", self.server));
             }
@@ -311,16 +314,4 @@ impl Drop for Process {
 pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     free.unwrap_or_else(|error| panic!("no free port: {error}")).port()
-}
-
-fn connect(port: u16) -> RedisResult<Connection> {
-    let client = redis::Client::open(format!("redis://127.0.0.1:{port}"))?;
-    let connection = client.get_connection_with_timeout(Duration::from_secs(5))?;
-    connection.set_read_timeout(Some(Duration::from_secs(5)))?;
-    Ok(connection)
-}
-
-fn query<T: FromRedisValue>(server: &mut Connection, command: &[&str]) -> RedisResult<T> {
-    let Some((name, arguments)) = command.split_first() else { panic!("no command") };
-    redis::cmd(name).arg(arguments).query(server)
 }

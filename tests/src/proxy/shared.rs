@@ -47,6 +47,10 @@ impl Shared {
         lock(&self.noted).push((Arc::clone(command), stage));
     }
 
+    pub(super) fn forget(&self) {
+        lock(&self.noted).clear();
+    }
+
     /// How many of these commands have come so far.
     pub(super) fn count(&self, aim: &Aim, stage: Stage) -> usize {
         let meets =

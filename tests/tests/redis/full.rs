@@ -20,6 +20,13 @@ fn fill(server: &RedisServer) {
     let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
 }
 
+/// How often it has refused for want of memory.
+fn refusals(server: &RedisServer) -> u64 {
+    let stats: String = server.ask(&["INFO", "errorstats"]);
+    let count = stats.split_once("errorstat_OOM:count=");
+    count.map_or(0, |(_, count)| count.lines().next().unwrap().parse().unwrap())
+}
+
 /// A server that has room again.
 fn empty(server: &RedisServer) {
     let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
@@ -138,6 +145,8 @@ async fn an_outcome_without_its_reservation_is_stored_once_there_is_room() {
     let outcome = outcome.await.unwrap();
     assert_eq!((outcome.value, outcome.stored, outcome.lapsed), (1, false, true));
     assert!(process.events.has("completion_deferred"));
+    // The caller's try, and two of the keeper at least.
+    eventually("it is refused again", || refusals(&server) > 2).await;
     empty(&server);
     eventually("it is stored", || process.events.has("deferred_stored")).await;
     assert_eq!(process.call("a", 2).await.unwrap().source, Source::Replayed);

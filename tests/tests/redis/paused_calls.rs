@@ -64,6 +64,8 @@ async fn a_completion_is_deferred() {
     assert!(start.elapsed() < STORE_TIMEOUT + BUSY, "{:?}", start.elapsed());
     assert_eq!((first.value, first.stored, first.lapsed), (1, false, false));
     assert!(process.events.has("completion_deferred"));
+    // The keeper's first try has as long as the caller's: it has failed by then.
+    sleep(STORE_TIMEOUT * 3).await;
     let duplicate = process.idem.call("charge").key("a").on_duplicate(OnDuplicate::Reject);
     let duplicate = duplicate.run(|_| async { Ok::<_, idem_runtime::Error>(2_u64) });
     assert_eq!(duplicate.await.unwrap_err().kind(), ErrorKind::InProgress);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use idem_runtime::{ErrorKind, OnDuplicate, Source};
-use idem_tests::{RedisCluster, eventually};
+use idem_tests::{LEASE, RedisCluster, eventually};
 
-use crate::kit::{connect_to, process_with};
+use crate::kit::{LONG, connect_to, process_with};
 
 /// As many keys in one slot; the slot, and the names of the keys.
 fn keys_of_one_slot(cluster: &RedisCluster, count: usize) -> (u16, Vec<String>) {
@@ -36,7 +36,8 @@ async fn a_slot_is_moved_while_a_lease_is_held_and_calls_go_on() {
     let from = cluster.of_slot(slot);
     let to = (from + 1) % 3;
     let url = url_with_few_rights(&cluster);
-    let owner = process_with(connect_to(&url).await, |builder| builder);
+    // Renewed every second; at risk after 3.6, which a busy machine keeps to.
+    let owner = process_with(connect_to(&url).await, |builder| builder.lease(LEASE * 4));
     let other =
         process_with(connect_to(&url).await, |builder| builder.on_duplicate(OnDuplicate::Reject));
     let done_before = owner.call(&keys[1], 1).await.unwrap();
@@ -93,7 +94,7 @@ async fn a_watch_follows_its_slot() {
     let (slot, keys) = keys_of_one_slot(&cluster, 1);
     let from = cluster.of_slot(slot);
     let to = (from + 1) % 3;
-    let owner = process_with(connect_to(&cluster.url()).await, |builder| builder);
+    let owner = process_with(connect_to(&cluster.url()).await, |builder| builder.lease(LONG));
     let waiter = process_with(connect_to(&cluster.url()).await, |builder| {
         builder.on_duplicate(OnDuplicate::WaitFor(Duration::from_secs(60)))
     });

@@ -127,7 +127,7 @@ async fn clock_skew() {
 }
 
 /// A caller under `faketime`. The monotonic clock is left alone: a wall clock that is wrong is no
-/// reason for that to be.
+/// reason for that to be. Signals would go to `faketime`, which stays beside it.
 fn fake(faketime: &[&str], world: &World) -> Caller {
     let mut command = Command::new("faketime");
     command.args(["--exclude-monotonic", "-f"]).args(faketime);

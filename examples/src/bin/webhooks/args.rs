@@ -64,7 +64,7 @@ pub(crate) struct Args {
     pub(crate) concurrency: u16,
 
     /// Where idem keeps its records: `memory` (forgotten when the process ends) or the address of a
-    /// Redis server, `redis://host:6379`
+    /// Redis server, `redis://host:6379`; for sentinels and clusters see docs/redis.md
     ///
     /// In Redis outcomes are kept for a day: a second run replays what an earlier one handled.
     #[arg(long, value_name = "BACKEND", default_value = "memory")]

@@ -266,7 +266,7 @@ async fn each_operation_of_the_backend() {
 async fn connections_are_cut_and_refused() {
     let rig = Rig::start();
     let process = process_with(rig.connect().await, |builder| {
-        builder.lease(LONG_LEASE).store_timeout(Duration::from_millis(500))
+        builder.lease(LONG_LEASE).store_timeout(Duration::from_secs(2))
     });
     process.call("known", 1).await.unwrap();
     rig.proxy.refuse(true);

@@ -13,9 +13,8 @@ use crate::kit::{LONG, Process, connect, process_with};
 
 /// A process by way of the proxy with leases of a second, and one beside it with long ones.
 async fn stale_and_other(rig: &Rig) -> (Process, Process) {
-    let short = Duration::from_millis(200);
-    let backend = rig.connect_with(|builder| builder.command_timeout(short)).await;
-    let stale = process_with(backend, |builder| builder.store_timeout(short));
+    let backend = rig.connect_with(|builder| builder).await;
+    let stale = process_with(backend, |builder| builder.store_timeout(Duration::from_secs(1)));
     let other = process_with(connect(&rig.server).await, |builder| builder.lease(LONG));
     (stale, other)
 }

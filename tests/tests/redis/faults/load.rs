@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use idem_runtime::Error;
 use idem_runtime::testing::Runs;
+use idem_tests::eventually;
 
 use crate::kit::Process;
 
@@ -25,14 +26,15 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// Resolves when the callers have had the outcomes of so many more keys.
+    pub(super) async fn goes_on_for(&self, keys: usize) {
+        let told = || self.told.lock().unwrap().len();
+        let enough = told() + keys;
+        eventually("the load goes on", || told() >= enough).await;
+    }
+
     /// Lets the callers of all processes call, one key after the other, until `trouble` has ended.
-    ///
-    /// Gives the number of keys.
-    pub(super) async fn until(
-        &self,
-        processes: [&Process; 2],
-        trouble: impl Future<Output = ()>,
-    ) -> usize {
+    pub(super) async fn until(&self, processes: [&Process; 2], trouble: impl Future<Output = ()>) {
         let callers =
             processes.into_iter().flat_map(|process| std::iter::repeat_n(process, CALLERS));
         let callers = join_all(callers.map(async |process| {
@@ -48,7 +50,6 @@ impl Load {
             self.ended.store(true, Ordering::SeqCst);
         };
         tokio::join!(callers, trouble);
-        self.told.lock().unwrap().len()
     }
 
     async fn call(&self, process: &Process, key: &str) {

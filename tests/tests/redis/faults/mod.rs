@@ -41,6 +41,9 @@ scripts! {
 /// A lease that does not end by itself within a test, and that is renewed within it.
 const LONG_LEASE: Duration = Duration::from_secs(8);
 
+/// Longer than anything takes that is not kept from its end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A server, and a proxy in front of it.
 struct Rig {
     proxy: Proxy,
@@ -56,9 +59,11 @@ impl Rig {
         Self { proxy: Proxy::start(&server), server }
     }
 
-    /// A backend that has connected by way of the proxy.
+    /// A backend that has connected by way of the proxy, and waits for a reply longer than a busy
+    /// machine takes for one.
     async fn connect(&self) -> RedisBackend {
-        self.connect_with(|builder| builder).await
+        self.connect_with(|builder| builder.connect_timeout(PATIENCE).command_timeout(PATIENCE))
+            .await
     }
 
     async fn connect_with(
@@ -68,9 +73,11 @@ impl Rig {
         settings(RedisBackend::builder(self.proxy.url())).connect().await.unwrap()
     }
 
-    /// A process by way of the proxy, with [`LONG_LEASE`].
+    /// A process by way of the proxy, with [`LONG_LEASE`] and [`PATIENCE`].
     async fn process(&self) -> Process {
-        process_with(self.connect().await, |builder| builder.lease(LONG_LEASE))
+        process_with(self.connect().await, |builder| {
+            builder.lease(LONG_LEASE).store_timeout(PATIENCE)
+        })
     }
 }
 

@@ -96,15 +96,14 @@ async fn under_load() {
     let mut server = RedisServer::start_kept();
     let (one, other) = (long(&server).await, long(&server).await);
     let load = Load::default();
-    let keys = load.until([&one, &other], async {
-        for pause in [150, 90, 210, 130] {
-            sleep(Duration::from_millis(pause)).await;
+    let trouble = async {
+        for keys in [3, 1, 5, 2] {
+            load.goes_on_for(keys).await;
             server.restart();
         }
-        sleep(Duration::from_millis(100)).await;
-    });
-    let keys = keys.await;
-    assert!(keys > 5, "{keys} keys");
+        load.goes_on_for(1).await;
+    };
+    load.until([&one, &other], trouble).await;
     load.is_remembered_by(&process(&server).await).await;
 }
 

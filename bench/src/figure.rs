@@ -21,6 +21,8 @@ pub(crate) struct Figure {
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
+    /// For counts.
+    Exactly(f64),
 }
 
 impl Goal {
@@ -28,6 +30,7 @@ impl Goal {
         match self {
             Self::AtMost(most) => value <= most,
             Self::AtLeast(least) => value >= least,
+            Self::Exactly(count) => (value - count).abs() < f64::EPSILON,
         }
     }
 }
@@ -37,6 +40,7 @@ impl fmt::Display for Goal {
         match self {
             Self::AtMost(most) => write!(f, "≤ {most}"),
             Self::AtLeast(least) => write!(f, "≥ {least}"),
+            Self::Exactly(count) => write!(f, "= {count}"),
         }
     }
 }

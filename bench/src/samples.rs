@@ -34,9 +34,26 @@ impl Samples {
     }
 }
 
+/// The value that so many per cent of the sorted values do not exceed.
+///
+/// # Panics
+/// Without a value.
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Samples;
+    use super::{Samples, percentile};
+
+    #[test]
+    fn a_percentile_is_not_exceeded_by_so_many_values() {
+        let sorted: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!(percentile(&sorted, 50), 100.0);
+        assert_eq!(percentile(&sorted, 99), 198.0);
+        assert_eq!(percentile(&sorted, 100), 200.0);
+        assert_eq!(percentile(&[3.0], 50), 3.0);
+    }
 
     #[test]
     fn the_median_is_the_middle_of_the_sorted_values() {

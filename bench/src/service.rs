@@ -7,7 +7,7 @@ use idem_runtime::{Codec, Error, Idem, MemoryBackend, idempotent};
 use serde::{Deserialize, Serialize};
 
 /// What [`charge`] is asked to do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Order {
     /// The key of the call.
     pub id: String,

@@ -1,7 +1,7 @@
 //! The suites there are. A new one is a module with a `run`, and a line here.
 
 use crate::figure::Figure;
-use crate::{attribute, memory};
+use crate::{attribute, keeper, memory, redis};
 
 /// A group of figures that are measured together.
 pub(crate) struct Suite {
@@ -15,6 +15,8 @@ pub(crate) struct Suite {
 /// How a suite is to be run.
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
+    /// The server to measure on, if not one of the suite's own.
+    pub(crate) url: Option<String>,
 }
 
 pub(crate) const SUITES: &[Suite] = &[
@@ -29,5 +31,17 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "What the attribute adds to compile time and to futures",
         rounds: 5,
         run: attribute::run,
+    },
+    Suite {
+        name: "redis",
+        about: "A call on Redis, against the bare commands",
+        rounds: 7,
+        run: redis::run,
+    },
+    Suite {
+        name: "keeper",
+        about: "Many leases held at once, on the memory backend and on Redis: takes three minutes",
+        rounds: 5,
+        run: keeper::run,
     },
 ];

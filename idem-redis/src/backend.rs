@@ -92,8 +92,8 @@ impl RedisBackend {
     }
 
     async fn carry(&self, what: &str, script: Option<&Script>, call: Call) -> Answer<Value> {
-        let replies = self.servers.carry(script, vec![call], self.times.command).await;
-        self.reached(what, replies.into_iter().next().unwrap_or(Ok(Value::Okay)))
+        let reply = self.servers.carry_one(script, call, self.times.command).await;
+        self.reached(what, reply)
     }
 
     fn reached(&self, what: &str, reply: RedisResult<Value>) -> Answer<Value> {
@@ -119,11 +119,11 @@ impl Backend for RedisBackend {
         reservation: &Record,
         lease: Duration,
     ) -> Answer<BeginReply> {
-        let (record, mut command) = (record_name(key), redis::cmd("SET"));
+        let mut call = Call::sized(record_name(key));
         let life = lease.saturating_add(reservation.retention());
-        command.arg(&record).arg(reservation.to_bytes());
-        command.arg("NX").arg("GET").arg("PX").arg(millis(life));
-        let reply = self.carry("begin", None, Call { record, command }).await?;
+        call.command.arg("SET").arg(&call.record).arg(reservation.to_bytes());
+        call.command.arg("NX").arg("GET").arg("PX").arg(millis(life));
+        let reply = self.carry("begin", None, call).await?;
         let begun = reply::begin(&reply, reservation);
         // Where nothing may be written, what stands may still be an answer.
         if let (Err(_), Value::ServerError(error)) = (&begun, &reply)

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{Pipeline, RedisError, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
 use tokio::task::JoinError;
@@ -70,24 +70,48 @@ impl Connections {
 
     /// Sends commands together and gives the reply to each; a refusal of the server's is a reply.
     pub(crate) async fn send(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
-        let runtime = Handle::try_current()
-            .map_err(|_| io::Error::other("a call to Redis outside of a tokio runtime"))?;
-        let line = self.line(&runtime);
-        let mut waits =
-            Waits { shelf: &self.shared, runtime: &runtime, line: &line, is_over: false };
+        let waits = self.wait()?;
         let sent = async {
-            let mut connection = line.opened.clone().await?;
+            let mut connection = waits.line.connection().await?;
             connection.req_packed_commands(commands, 0, commands.len()).await
         };
         let sent = sent.await;
-        waits.is_over = true;
-        let give_up = |error: &_| self.shared.give_up(runtime.id(), &line, error);
-        let replies = sent.inspect_err(give_up)?;
-        // It was the master when the connection was opened: the next command looks for the new one.
-        if let Some(error) = replies.iter().find_map(read_only) {
-            give_up(&error);
+        waits.end(sent, |replies| replies.iter().find_map(read_only))
+    }
+
+    /// The same for one command, which takes half the work.
+    async fn send_one(&self, command: &Cmd) -> RedisResult<Value> {
+        let waits = self.wait()?;
+        let sent = async { waits.line.connection().await?.send_packed_command(command).await };
+        let sent = sent.await;
+        waits.end(sent, read_only)
+    }
+
+    fn wait(&self) -> RedisResult<Waits<'_>> {
+        let runtime = Handle::try_current()
+            .map_err(|_| io::Error::other("a call to Redis outside of a tokio runtime"))?;
+        let line = self.line(&runtime);
+        Ok(Waits { shelf: &self.shared, runtime, line, is_over: false })
+    }
+
+    /// Sends one command; if it is a call of a script that the server has forgotten, with that.
+    pub(crate) async fn call_one(
+        &self,
+        script: Option<&Script>,
+        command: Cmd,
+    ) -> RedisResult<Value> {
+        let reply = self.send_one(&command).await;
+        match script {
+            Some(script) if is_forgotten(&reply) => {
+                let mut calls = Pipeline::new();
+                calls.add_command(command);
+                let mut replies = [reply];
+                Box::pin(self.call_forgotten(script, &calls, &mut replies)).await;
+                let [reply] = replies;
+                reply
+            }
+            _ => reply,
         }
-        Ok(replies)
     }
 
     /// Sends calls of one script, and gives the server the script first if that has forgotten it. A
@@ -132,6 +156,9 @@ impl Connections {
     /// This runtime's line.
     fn line(&self, runtime: &Handle) -> Arc<Line> {
         let mut lines = lock(&self.shared.lines);
+        if let Some(Some(line)) = lines.get(&runtime.id()) {
+            return Arc::clone(line);
+        }
         let is_new = !lines.contains_key(&runtime.id());
         let slot = lines.entry(runtime.id()).or_default();
         let line = Arc::clone(slot.get_or_insert_with(|| Arc::new(self.shared.open(runtime))));
@@ -206,14 +233,43 @@ impl Shelf {
     }
 }
 
+impl Line {
+    async fn connection(&self) -> RedisResult<MultiplexedConnection> {
+        match self.opened.peek() {
+            Some(opened) => opened.clone(),
+            None => self.opened.clone().await,
+        }
+    }
+}
+
 /// A wait for replies. When it is dropped before its end, nobody learns whether they ever come:
 /// callers that are less patient than the time for a reply would use a dead line for ever. So it is
 /// asked then whether anybody is there.
 struct Waits<'a> {
     shelf: &'a Arc<Shelf>,
-    runtime: &'a Handle,
-    line: &'a Arc<Line>,
+    runtime: Handle,
+    line: Arc<Line>,
     is_over: bool,
+}
+
+impl Waits<'_> {
+    /// Whatever is not an answer ends the line. So does the refusal of a server that was the master
+    /// when the connection was opened: the next command looks for the new one.
+    fn end<T>(
+        mut self,
+        sent: RedisResult<T>,
+        refusal: impl FnOnce(&T) -> Option<RedisError>,
+    ) -> RedisResult<T> {
+        self.is_over = true;
+        let error = match &sent {
+            Ok(replies) => refusal(replies),
+            Err(error) => Some(error.clone()),
+        };
+        if let Some(error) = error {
+            self.shelf.give_up(self.runtime.id(), &self.line, &error);
+        }
+        sent
+    }
 }
 
 impl Drop for Waits<'_> {
@@ -221,7 +277,7 @@ impl Drop for Waits<'_> {
         if self.is_over || self.line.is_asked.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (shelf, line, id) = (Arc::clone(self.shelf), Arc::clone(self.line), self.runtime.id());
+        let (shelf, line, id) = (Arc::clone(self.shelf), Arc::clone(&self.line), self.runtime.id());
         self.runtime.spawn(async move { shelf.ask(id, &line).await });
     }
 }

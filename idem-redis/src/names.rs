@@ -16,24 +16,30 @@ pub(crate) fn record_name(key: &RecordKey) -> String {
         key.prefix().len() + key.operation().len() + text.len().min(LONGEST_KEY) + 2,
     );
     // Neither contains a colon where it was checked; encoding one makes that certain.
-    encode(key.prefix(), b":", &mut name);
+    encode(key.prefix(), Some(b':'), &mut name);
     name.push(':');
-    encode(key.operation(), b":", &mut name);
+    encode(key.operation(), Some(b':'), &mut name);
     name.push(':');
     if text.len() > LONGEST_KEY {
         name.push_str("%blake3-");
         name.push_str(&blake3::hash(text.as_bytes()).to_hex());
     } else {
-        encode(text, b"", &mut name);
+        encode(text, None, &mut name);
     }
     name
 }
 
-fn encode(text: &str, beside: &[u8], out: &mut String) {
+fn encode(text: &str, beside: Option<u8>, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let is_plain = |byte: u8| {
+        matches!(byte, b' '..=b'~') && !matches!(byte, b'%' | b'{' | b'}') && Some(byte) != beside
+    };
+    // Nearly every one: copied at once.
+    if text.bytes().all(is_plain) {
+        return out.push_str(text);
+    }
     for byte in text.bytes() {
-        let plain = matches!(byte, b' '..=b'~') && !b"%{}".contains(&byte);
-        if plain && !beside.contains(&byte) {
+        if is_plain(byte) {
             out.push(char::from(byte));
         } else {
             out.push('%');

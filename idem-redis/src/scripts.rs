@@ -45,9 +45,9 @@ impl Script {
 
     /// A call on the record of this name; the caller adds what else the script takes.
     pub(crate) fn on(&self, record: String) -> Call {
-        let mut command = redis::cmd("EVALSHA");
-        command.arg(&self.hash).arg(1).arg(&record);
-        Call { record, command }
+        let mut call = Call::sized(record);
+        call.command.arg("EVALSHA").arg(&self.hash).arg("1").arg(&call.record);
+        call
     }
 
     /// A call without a record, of a script that needs none.

@@ -24,6 +24,16 @@ pub(crate) struct Call {
     pub(crate) command: Cmd,
 }
 
+impl Call {
+    /// A command with room for what is usual, so that it need not grow argument by argument.
+    pub(crate) fn sized(record: String) -> Self {
+        const ARGUMENTS: usize = 7;
+        const BYTES_BESIDE_NAME: usize = 240;
+        let command = Cmd::with_capacity(ARGUMENTS, record.len() + BYTES_BESIDE_NAME);
+        Self { record, command }
+    }
+}
+
 /// Where the records are.
 #[derive(Debug)]
 pub(crate) enum Servers {
@@ -86,6 +96,22 @@ impl Servers {
                 carry(connections, script, &commands).await
             }
             Self::Cluster(cluster) => cluster.carry(script, calls, patience).await,
+        }
+    }
+
+    /// The same for one call, at less cost.
+    pub(crate) async fn carry_one(
+        &self,
+        script: Option<&Script>,
+        call: Call,
+        patience: Duration,
+    ) -> RedisResult<Value> {
+        match self {
+            Self::One(connections) => connections.call_one(script, call.command).await,
+            Self::Cluster(cluster) => {
+                let replies = Box::pin(cluster.carry(script, vec![call], patience)).await;
+                replies.into_iter().next().unwrap_or(Ok(Value::Okay))
+            }
         }
     }
 

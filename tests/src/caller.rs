@@ -7,7 +7,7 @@ mod settings;
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::program::Program;
+use crate::Program;
 
 pub use messages::{Answer, Ask, Call, Done, Ends, OPERATION, Refused, Told};
 pub use settings::{OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage, Runtime, Settings};

@@ -1,13 +1,10 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
-mod asking;
 pub mod caller;
 mod ledger;
-mod program;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
-mod redis_server;
 pub mod soak;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +13,11 @@ use std::time::Duration;
 use idem_runtime::testing::{FaultBackend, Faults, Runs};
 use idem_runtime::{Builder, Event, Idem, MemoryBackend, Observer};
 
+pub use idem_processes::{Program, RedisServer, free_port};
 pub use ledger::Ledger;
-pub use program::Program;
 pub use proxy::{Aim, Fault, Proxy, Trap};
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinels::RedisSentinels;
-pub use redis_server::{RedisServer, free_port};
 
 /// The lease of most tests.
 pub const LEASE: Duration = Duration::from_secs(1);

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Value, from_redis_value_ref};
 
-use crate::RedisServer;
-use crate::redis_server::free_port;
+use crate::{RedisServer, free_port};
 
 /// Longer than a cluster takes to form or to fail over on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

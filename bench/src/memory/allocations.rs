@@ -1,12 +1,8 @@
-//! Allocations of a call, counted by a program of its own: the allocator that counts would slow down
-//! what is timed here.
+//! Allocations of a call, counted by a program of its own.
 
-use std::env;
-use std::process::Command;
-
-use anyhow::{Context, ensure};
 use serde::Deserialize;
 
+use crate::counted::counted;
 use crate::figure::Figure;
 use crate::samples::Samples;
 
@@ -24,7 +20,7 @@ struct Count {
 }
 
 pub(super) fn figures() -> anyhow::Result<[Figure; 2]> {
-    let Counts { first, replay } = count()?;
+    let Counts { first, replay } = counted("idem-bench-allocations")?;
     Ok([figure("allocations of a first call", &first), figure("allocations of a replay", &replay)])
 }
 
@@ -36,16 +32,4 @@ fn figure(case: &str, count: &Count) -> Figure {
         goal: None,
         limits: format!("{:.0} bytes in all", count.bytes),
     }
-}
-
-fn count() -> anyhow::Result<Counts> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["run", "--quiet", "--release", "--offline", "--bin", "idem-bench-allocations"])
-        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
-        .output()
-        .context("running cargo to count allocations")?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "the program that counts allocations failed:\n{stderr}");
-    serde_json::from_slice(&output.stdout).context("reading what the counting program printed")
 }

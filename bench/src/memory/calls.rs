@@ -9,9 +9,9 @@ use idem_runtime::{Source, observe};
 use tokio::runtime::Runtime;
 
 use super::parts;
-use super::stopwatch::{fastest, per_call, runtime};
 use crate::figure::{Figure, Goal};
 use crate::samples::Samples;
+use crate::stopwatch::{fastest, per_call, runtime};
 
 /// How many calls a round makes on each side at least, in batches over all keys.
 const CALLS_A_ROUND: usize = 50_000;

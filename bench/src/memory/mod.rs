@@ -3,7 +3,6 @@
 mod allocations;
 mod calls;
 mod parts;
-mod stopwatch;
 mod threads;
 
 use crate::figure::Figure;

@@ -8,7 +8,7 @@ use idem_runtime::codec::MessagePack;
 use idem_runtime::record::Payload;
 use idem_runtime::{Codec, Fingerprint, Key};
 
-use super::stopwatch::{fastest, per_call};
+use crate::stopwatch::{fastest, per_call};
 
 const TIMES: usize = 1_000;
 const BATCHES: usize = 50;

@@ -10,9 +10,9 @@ use idem_bench::{Bare, Order, charge, encoded_receipt, fresh_idem, orders};
 use idem_runtime::Idem;
 use tokio::runtime::Runtime;
 
-use super::stopwatch::{fastest, runtime};
 use crate::figure::{Figure, Goal};
 use crate::samples::Samples;
+use crate::stopwatch::{fastest, runtime};
 
 /// Calls of each thread in a batch: about two milliseconds, which a scheduler may leave alone.
 const CALLS: usize = 2_000;

@@ -6,18 +6,18 @@
 use std::time::Instant;
 
 /// A runtime for one caller.
-pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// Nanoseconds for each of `calls`.
-pub(super) fn per_call(started: Instant, calls: usize) -> f64 {
+pub(crate) fn per_call(started: Instant, calls: usize) -> f64 {
     started.elapsed().as_secs_f64() * 1e9 / calls as f64
 }
 
 /// Column by column the least of several batches, which are run one after the other so that both
 /// sides of a ratio see the same machine.
-pub(super) fn fastest<const COLUMNS: usize>(
+pub(crate) fn fastest<const COLUMNS: usize>(
     batches: usize,
     mut batch: impl FnMut() -> anyhow::Result<[f64; COLUMNS]>,
 ) -> anyhow::Result<[f64; COLUMNS]> {

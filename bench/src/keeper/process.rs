@@ -1,0 +1,52 @@
+//! What the system says of this process: its memory, and the time its keeper has run.
+
+use std::fs;
+
+use anyhow::{Context, ensure};
+
+/// The name of the keeper's thread.
+const KEEPER: &str = "idem-keeper";
+/// Bytes of memory now, and the most there ever were.
+pub(super) fn memory() -> anyhow::Result<[f64; 2]> {
+    let status = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim_end_matches("kB").trim().parse::<f64>().ok()
+    };
+    let kib = |name| field(name).with_context(|| format!("no `{name}` in /proc/self/status"));
+    Ok([kib("VmRSS:")? * 1024.0, kib("VmHWM:")? * 1024.0])
+}
+
+/// Seconds that the keepers of this process have run so far.
+pub(super) fn keeper_time() -> anyhow::Result<f64> {
+    let (mut nanos, mut keepers) = (0, 0);
+    for task in fs::read_dir("/proc/self/task").context("reading /proc/self/task")? {
+        let task = task?.path();
+        // A thread may end before it is read.
+        let Ok(name) = fs::read_to_string(task.join("comm")) else { continue };
+        if name.trim_end() == KEEPER {
+            let times = fs::read_to_string(task.join("schedstat"));
+            nanos += time_run(&times.context("reading a thread's times")?)?;
+            keepers += 1;
+        }
+    }
+    ensure!(keepers > 0, "there is no thread `{KEEPER}`");
+    Ok(nanos as f64 / 1e9)
+}
+
+/// Nanoseconds on a processor; after that stand those of waiting for one, and how often.
+fn time_run(times: &str) -> anyhow::Result<u64> {
+    let first = times.split_whitespace().next();
+    first.and_then(|nanos| nanos.parse().ok()).with_context(|| format!("no time in `{times}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_run;
+
+    #[test]
+    fn the_time_that_a_thread_has_run_comes_first() {
+        assert_eq!(time_run("226725 23134 2\n").unwrap(), 226_725);
+        assert!(time_run("").is_err());
+    }
+}

@@ -11,6 +11,9 @@ const SENTINEL: &str = "-sentinel";
 /// Where sentinels listen unless told otherwise; servers listen on 6379.
 const SENTINEL_PORT: u16 = 26379;
 
+const SCHEMES: &str = "an address begins with `redis://`, `unix://`, `redis-sentinel://` or \
+                       `redis-cluster://`, or with `rediss` in place of `redis`";
+
 /// What an address names.
 #[derive(Debug)]
 pub(crate) enum Address {
@@ -37,7 +40,7 @@ impl Address {
     /// What is wrong, without the address itself: it may hold a password.
     pub(crate) fn parse(text: &str) -> Result<Self, ConnectError> {
         let Some((scheme, rest)) = text.split_once("://") else {
-            return Err(unusable("an address begins with `redis://` or `unix://`"));
+            return Err(unusable(SCHEMES));
         };
         if let Some(scheme) = scheme.strip_suffix(CLUSTER) {
             Self::cluster(&hosts(scheme, rest, &["protocol"])?)
@@ -46,7 +49,23 @@ impl Address {
             Self::sentinels(hosts(scheme, rest, &known)?)
         } else {
             checked_scheme(scheme)?;
-            Ok(Self::Server(info(text)?))
+            Self::server(scheme, text)
+        }
+    }
+
+    fn server(scheme: &str, text: &str) -> Result<Self, ConnectError> {
+        let info = info(text)?;
+        let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+        let known: &[&str] = match scheme {
+            "unix" | "redis+unix" | "valkey+unix" => &["db", "user", "pass", "protocol"],
+            _ => &["protocol"],
+        };
+        match unknown(&url, known) {
+            Some(name) if name == "master" => {
+                Err(unusable("a master is named by an address that begins with `redis-sentinel://`"))
+            }
+            Some(name) => Err(unusable(&format!("an address has no setting `{name}` here"))),
+            None => Ok(Self::Server(info)),
         }
     }
 
@@ -131,11 +150,16 @@ fn hosts(scheme: &str, rest: &str, known: &[&str]) -> Result<Vec<Url>, ConnectEr
             .map_err(|error| unusable(&error.to_string()))
     };
     let hosts = hosts.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
-    // A name that is misspelt would be a setting that is left out.
-    match hosts[0].query_pairs().find(|(name, _)| !known.contains(&&**name)) {
-        Some((name, _)) => Err(unusable(&format!("an address has no setting `{name}` here"))),
+    match unknown(&hosts[0], known) {
+        Some(name) => Err(unusable(&format!("an address has no setting `{name}` here"))),
         None => Ok(hosts),
     }
+}
+
+/// A setting that there is not: a name that is misspelt would be one that is left out.
+fn unknown(url: &Url, known: &[&str]) -> Option<String> {
+    let found = url.query_pairs().find(|(name, _)| !known.contains(&&**name));
+    found.map(|(name, _)| name.into_owned())
 }
 
 /// Who the service is to each server, and whether connections are encrypted.
@@ -146,6 +170,9 @@ fn login(host: &Url) -> Result<(RedisConnectionInfo, bool), ConnectError> {
 }
 
 fn checked_scheme(scheme: &str) -> Result<(), ConnectError> {
+    if !matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix") {
+        return Err(unusable(SCHEMES));
+    }
     if cfg!(not(feature = "tls")) && matches!(scheme, "rediss" | "valkeys") {
         return Err(unusable("encryption needs the feature `tls` of idem-redis"));
     }
@@ -154,7 +181,16 @@ fn checked_scheme(scheme: &str) -> Result<(), ConnectError> {
 
 fn info(url: &str) -> Result<ConnectionInfo, ConnectError> {
     // The library's errors about addresses never repeat the address.
-    url.into_connection_info().map_err(|error| unusable(&error.to_string()))
+    url.into_connection_info().map_err(|error| {
+        let fault = error.to_string();
+        // Where a slash in a password ends the host, what follows is no number.
+        let advice = if fault.contains("database number") {
+            ": it is what follows the host's `/`; in a password, write `/` as `%2F`"
+        } else {
+            ""
+        };
+        unusable(&format!("{fault}{advice}"))
+    })
 }
 
 fn unusable(fault: &str) -> ConnectError {
@@ -212,7 +248,11 @@ mod tests {
     fn what_is_wrong_is_told_without_the_password() {
         for (address, fault) in [
             ("localhost", "begins with"),
-            ("http://:secret@host", "did not parse"),
+            ("http://:secret@host", "begins with"),
+            ("redis+cluster://:secret@host", "begins with"),
+            ("redis://:sec/ret@host", "write `/` as `%2F`"),
+            ("redis://:secret@host?master=shop", "`redis-sentinel://`"),
+            ("redis://:secret@host?protocl=resp3", "no setting `protocl`"),
             ("redis-cluster://:secret@one/1", "database 0"),
             ("redis-cluster://:secret@one,,two", "a host is missing"),
             ("redis-cluster://:secret@", "a host is missing"),

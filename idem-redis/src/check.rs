@@ -4,7 +4,7 @@ use redis::{Pipeline, RedisError, Value};
 
 use crate::cluster::Cluster;
 use crate::connections::Connections;
-use crate::error::{ConnectError, text};
+use crate::error::{ConnectError, text, told};
 use crate::scripts::{self, Script};
 use crate::servers::Servers;
 
@@ -114,8 +114,22 @@ impl Server<'_> {
     }
 }
 
-pub(crate) fn reason(error: &RedisError) -> String {
-    if error.is_timeout() { "no answer in time".to_owned() } else { error.to_string() }
+pub(crate) /// Why a server cannot be reached, and what to do where that is plain.
+fn reason(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    let mut reason = told(error);
+    let advice = [
+        ("UnknownIssuer", "set `root_certificate` to the certificate of who signed the server's"),
+        ("CertificateRequired", "set `client_certificate`"),
+        ("command 'SENTINEL'", "the server there is no sentinel"),
+    ];
+    if let Some((_, advice)) = advice.iter().find(|(of, _)| reason.contains(of)) {
+        reason.push_str("; ");
+        reason.push_str(advice);
+    }
+    reason
 }
 
 /// What a server says of itself.

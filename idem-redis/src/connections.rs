@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 
 use crate::builder::Times;
+use crate::error::told;
 use crate::place::Place;
 use crate::scripts::Script;
 
@@ -206,16 +207,16 @@ impl Shelf {
             _ => None,
         };
         let Some(line) = ends else { return };
-        let address = self.place.address();
+        let (address, error) = (self.place.address(), told(error));
         if line.opened.peek().is_some_and(Result::is_ok) {
             tracing::warn!(
                 target: "idem",
                 address,
-                %error,
+                error,
                 "a connection to Redis is given up; the next command opens another"
             );
         } else {
-            tracing::debug!(target: "idem", address, %error, "cannot connect to Redis");
+            tracing::debug!(target: "idem", address, error, "cannot connect to Redis");
         }
     }
 

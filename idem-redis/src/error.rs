@@ -55,9 +55,10 @@ pub enum ConnectError {
 }
 
 /// A failure below the level of commands: no connection, no reply in time, a connection that broke.
-pub(crate) fn unreached(what: &str, times: Times, error: &RedisError) -> BackendError {
-    match error.kind() {
-        ErrorKind::Server(_) if error.code().is_some_and(|code| NOT_THERE.contains(&code)) => {
+pub(crate) fn unreached(what: &str, times: Times, failure: &RedisError) -> BackendError {
+    let error = told(failure);
+    match failure.kind() {
+        ErrorKind::Server(_) if failure.code().is_some_and(|code| NOT_THERE.contains(&code)) => {
             BackendError::unanswered(format!("the store is not there for {what}: {error}"))
         }
         // The server's answer to the opening of a connection (wrong password, no such database, …).
@@ -67,7 +68,7 @@ pub(crate) fn unreached(what: &str, times: Times, error: &RedisError) -> Backend
         ErrorKind::InvalidClientConfig => BackendError::answered(format!(
             "the connection to Redis for {what} cannot be opened as configured: {error}"
         )),
-        _ if error.is_timeout() => BackendError::unanswered(format!(
+        _ if failure.is_timeout() => BackendError::unanswered(format!(
             "Redis did not answer {what} in time ({:?} to connect, {:?} to answer): it may have been \
              carried out",
             times.connect, times.command
@@ -86,6 +87,12 @@ pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
     let advice = match error.code() {
         "OOM" => ": free memory or raise `maxmemory`",
         "NOPERM" => ": give the user this right",
+        "NOREPLICAS" => ": let its replicas connect again",
+        "MISCONF" => ": let it write its disk again",
+        // Does not say which.
+        "ERR" if reason.contains("user executing the script") => {
+            ": give the user the rights that idem's scripts need"
+        }
         _ => "",
     };
     BackendError::answered(format!("Redis refused {what}: {reason}{advice}"))
@@ -111,8 +118,37 @@ pub(crate) fn unexpected(what: &str, reply: &Value) -> BackendError {
 
 /// A server's error as it wrote it.
 pub(crate) fn text(error: &ServerError) -> String {
-    match error.details() {
+    let text = match error.details() {
         Some(details) => format!("{} {details}", error.code()),
         None => error.code().to_owned(),
+    };
+    without_arguments(text)
+}
+
+/// An error of the client library as it tells it.
+pub(crate) fn told(error: &RedisError) -> String {
+    without_arguments(error.to_string())
+}
+
+/// A server that does not know a command repeats what came with it, a password say.
+fn without_arguments(mut text: String) -> String {
+    if let Some(end) = text.find(", with args beginning") {
+        text.truncate(end);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_not_known_is_told_without_its_arguments() {
+        let reply =
+            "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'secret' \r\n";
+        let reply = redis::parse_redis_value(reply.as_bytes()).expect("a reply");
+        let Value::ServerError(error) = reply else { panic!("{reply:?}") };
+        assert_eq!(text(&error), "ERR unknown command 'HELLO'");
+        assert!(!told(&error.into()).contains("secret"));
     }
 }

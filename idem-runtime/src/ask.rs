@@ -22,12 +22,12 @@ pub(crate) async fn ask<'a, T>(
     until: Moment,
     mut send: impl FnMut() -> Boxed<'a, Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    let mut pause = FIRST_PAUSE;
+    let (mut pause, mut last) = (FIRST_PAUSE, None);
     loop {
         let error = match bounded(clock, until, send()).await {
             Some(Err(error)) if !error.is_answer() => error,
             Some(answer) => return answer,
-            None => return Err(no_answer()),
+            None => return Err(last.unwrap_or_else(no_answer)),
         };
         let now = clock.now();
         if now >= until {
@@ -36,7 +36,7 @@ pub(crate) async fn ask<'a, T>(
         // The last try is at the end, however long the pause would be.
         let pause_ends = now.after(jittered(pause)).min(until);
         tokio::time::sleep_until(clock.instant(pause_ends)).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        (pause, last) = ((pause * 2).min(LONGEST_PAUSE), Some(error));
     }
 }
 

@@ -115,9 +115,8 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
         };
         match ask(core.clock, until, send).await {
             Ok(RenewReply::Renewed) => attempt.renewed_before_start(sent, arrival.now()),
-            Ok(RenewReply::Gone | RenewReply::Taken | RenewReply::Completed) => {
-                attempt.lost(Phase::Starting);
-            }
+            Ok(RenewReply::Gone) => attempt.gone_before_start(),
+            Ok(RenewReply::Taken | RenewReply::Completed) => attempt.lost(Phase::Starting),
             Err(error) => {
                 abandon(&attempt);
                 return Err(arrival.failed(error));

@@ -50,6 +50,10 @@ impl Idem {
             attempt.left_by_the_keeper();
         }
         core.keeper.nudge();
+        if !report.is_clean() {
+            let ShutdownReport { running, unsettled } = report;
+            tracing::warn!(target: "idem", running, unsettled, "shut down before all was done");
+        }
         report
     }
 }

@@ -61,9 +61,13 @@ impl Changes {
 }
 
 fn spawn_thread(links: Links, requests: mpsc::UnboundedReceiver<Request>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("idem-redis-watch".to_owned());
-    thread.spawn(move || runtime.block_on(links.run(requests))).map(drop)
+    let keep = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        // Made here, since a runtime must not be dropped inside another one.
+        Ok(runtime) => runtime.block_on(links.run(requests)),
+        Err(error) => tracing::error!(target: "idem", %error, "the watches' thread has no runtime"),
+    };
+    thread.spawn(keep).map(drop)
 }
 
 /// The links to servers.

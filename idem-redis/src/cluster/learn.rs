@@ -51,7 +51,7 @@ impl Cluster {
         let cluster = self.clone();
         runtime.spawn(async move {
             if let Err(error) = cluster.learn_from(&nodes, asking).await {
-                tracing::debug!(target: "idem", %error, "no node of the Redis cluster tells its slots");
+                tracing::debug!(target: "idem", error = crate::error::told(&error), "no node of the Redis cluster tells its slots");
             }
         });
     }

@@ -6,7 +6,7 @@ use crate::check::{Part, Server, learn};
 use crate::cluster::Cluster;
 use crate::error::ConnectError;
 
-use super::finding::Severity::Endangers;
+use super::finding::Severity::{Degrades, Endangers};
 use super::finding::{Finding, Topic};
 use super::look::Seen;
 use super::{Doctor, clocks, clocks_of};
@@ -26,7 +26,7 @@ pub(super) async fn look(doctor: &Doctor, cluster: &Cluster) -> Result<Vec<Findi
         match looked {
             Ok((seen, (of_node, unseen))) => {
                 findings.extend(doctor.judge(&seen, true));
-                findings.extend(state(&seen));
+                findings.extend(state(&seen).or_else(|| coverage(&seen)));
                 findings.extend(unseen);
                 clocks.extend(of_node);
             }
@@ -63,6 +63,16 @@ fn state(seen: &Seen) -> Option<Finding> {
                     renewed or stored there";
         let advice = "look at `CLUSTER NODES`, and give every slot a master";
         Finding::new(Endangers, Topic::Cluster, &seen.address, what, advice)
+    })
+}
+
+fn coverage(seen: &Seen) -> Option<Finding> {
+    let all_or_nothing = seen.config.as_ref()?.is("cluster-require-full-coverage", "yes");
+    all_or_nothing.then(|| {
+        let what = "where some slots have nobody, the node refuses to serve its own as well \
+                    (`cluster-require-full-coverage yes`): one master that is lost is an outage of all";
+        let advice = "set `cluster-require-full-coverage no`";
+        Finding::new(Degrades, Topic::Cluster, &seen.address, what, advice)
     })
 }
 

@@ -37,8 +37,15 @@ pub(super) fn findings(seen: &Seen, fails_over: bool) -> Vec<Finding> {
             let what = "there are replicas, and writes are taken without them \
                         (`min-replicas-to-write 0`): a master that is cut off goes on taking them, and \
                         all of that is lost when a replica takes over";
-            let advice = "set `min-replicas-to-write 1` and `min-replicas-max-lag 10`";
+            let advice = "have two replicas or more, and set `min-replicas-to-write 1` and \
+                          `min-replicas-max-lag 10`";
             findings.push(finding(Endangers, what.to_owned(), advice));
+        }
+        // The new master would count on the old one.
+        Some(_) if replicas == 1 && fails_over => {
+            let what = "there is one replica, and `min-replicas-to-write` asks for it: when that takes \
+                        over it has none, and refuses to write until the old master is back";
+            findings.push(finding(Degrades, what.to_owned(), "add a replica"));
         }
         _ => {}
     }
@@ -101,7 +108,12 @@ mod tests {
     fn replicas_want_to_be_waited_for() {
         let one = format!("connected_slaves:1\n{REPLICA}");
         assert_eq!(severities(&one, true), [Endangers]);
-        assert_eq!(severities(&format!("{one}\nmin_slaves_good_slaves:1"), true), []);
+        let asked_for = format!("{one}\nmin_slaves_good_slaves:1");
+        assert_eq!(severities(&asked_for, false), []);
+        // One that takes over has none itself.
+        assert_eq!(severities(&asked_for, true), [Degrades]);
+        let two = asked_for.replace("connected_slaves:1", "connected_slaves:2");
+        assert_eq!(severities(&two, true), []);
         assert_eq!(severities("connected_slaves:0", false), []);
         assert_eq!(severities("connected_slaves:0", true), [Degrades]);
         // Writes are refused: the one thing to tell.
@@ -113,7 +125,7 @@ mod tests {
         let needs = |count| {
             let config = Some(Fields::of(&[("min-replicas-to-write", count)]));
             let info = format!("connected_slaves:1\n{REPLICA}\nmin_slaves_good_slaves:1");
-            findings(&Seen { config, ..Seen::of_info(&info) }, true).len()
+            findings(&Seen { config, ..Seen::of_info(&info) }, false).len()
         };
         assert_eq!((needs("1"), needs("2")), (0, 1));
     }

@@ -32,6 +32,13 @@ impl Attempt {
         self.has_stop.load(Ordering::Acquire).then(|| lock(&self.progress).stop).flatten()
     }
 
+    /// Takes note that the store has no record of the attempt, whose body has not run: it ends, and
+    /// nothing has happened that another owner could have met.
+    pub(crate) fn gone_before_start(&self) {
+        lock(&self.progress).forfeited = true;
+        self.tell(EventKind::LeaseGone);
+    }
+
     /// Takes note that another owner's record stands. Tells so once.
     pub(crate) fn lost(&self, phase: Phase) {
         let mut progress = lock(&self.progress);

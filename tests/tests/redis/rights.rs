@@ -11,7 +11,7 @@ use idem_tests::{RedisServer, eventually};
 use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
 
 /// The rights that `docs/redis.md` asks for.
-const RIGHTS: [&str; 14] = [
+const RIGHTS: [&str; 15] = [
     "~shop:*",
     "&shop:*",
     "+set",
@@ -24,6 +24,7 @@ const RIGHTS: [&str; 14] = [
     "+del",
     "+time",
     "+spublish",
+    "+ping",
     "+ssubscribe",
     "+sunsubscribe",
 ];

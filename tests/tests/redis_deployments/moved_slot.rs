@@ -21,7 +21,7 @@ fn keys_of_one_slot(cluster: &RedisCluster, count: usize) -> (u16, Vec<String>) 
 /// The address for a user with those rights only that `docs/redis.md` asks for.
 fn url_with_few_rights(cluster: &RedisCluster) -> String {
     let mut command = vec!["ACL", "SETUSER", "idem", "on", ">secret", "~shop:*", "&shop:*"];
-    let rights = "+set +get +pttl +evalsha +script|load +setrange +pexpire +del +time +spublish \
+    let rights = "+set +get +pttl +evalsha +script|load +setrange +pexpire +del +time +ping +spublish \
                   +ssubscribe +sunsubscribe +cluster|slots +asking";
     command.extend(rights.split_whitespace());
     for node in cluster.nodes() {

@@ -99,10 +99,13 @@ pub(crate) fn refused(what: &str, error: &ServerError) -> BackendError {
 }
 
 /// Codes with which a server says that it does not have the records for now: it is loading them, it
-/// is no master any more, another script keeps it busy, or the slot is on its way or has nobody.
-/// That passes as an outage does, and is treated like one.
-const NOT_THERE: [&str; 8] =
-    ["LOADING", "READONLY", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN"];
+/// is no master any more, another script keeps it busy, it has forgotten the script that it was just
+/// given, or the slot is on its way or has nobody. That passes as an outage does, and is treated like
+/// one.
+#[rustfmt::skip]
+const NOT_THERE: [&str; 9] = [
+    "LOADING", "READONLY", "MASTERDOWN", "BUSY", "NOSCRIPT", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN",
+];
 
 /// A reply that no version of the server gives: something that is no Redis is in between.
 pub(crate) fn unexpected(what: &str, reply: &Value) -> BackendError {

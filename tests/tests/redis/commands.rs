@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use idem_runtime::Source;
 use idem_tests::RedisServer;
 
-use crate::kit::{connect, process, record_key, renewal, reserved};
+use crate::kit::{LONG, connect, process_with, record_key, renewal, reserved};
 use idem_runtime::Backend;
 use idem_runtime::protocol::transition::RenewReply;
 
@@ -33,7 +33,8 @@ fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
 #[tokio::test]
 async fn a_first_call_is_one_set_and_one_script_and_a_replay_is_one_set() {
     let server = RedisServer::start();
-    let process = process(&server).await;
+    // Nothing is renewed within a test.
+    let process = process_with(connect(&server).await, |builder| builder.lease(LONG));
     reset(&server);
     assert_eq!(process.call("a", 1).await.unwrap().source, Source::Fresh);
     // The script reads, stores and tells: its `set` is the second one.
@@ -49,7 +50,7 @@ async fn a_first_call_is_one_set_and_one_script_and_a_replay_is_one_set() {
 #[tokio::test]
 async fn a_thousand_duplicates_in_one_process_cost_one_call() {
     let server = RedisServer::start();
-    let process = process(&server).await;
+    let process = process_with(connect(&server).await, |builder| builder.lease(LONG));
     reset(&server);
     let calls = (0..1_000).map(|nth| process.call("a", nth));
     let outcomes = futures_util::future::join_all(calls).await;

@@ -134,3 +134,26 @@ async fn by_a_server_that_is_started_again() {
     };
     assert_eq!(stored.unwrap(), CompleteReply::Stored);
 }
+
+/// Again, between being sent and being called: that is no answer, and the operation is repeated.
+#[tokio::test]
+async fn as_they_are_sent_again() {
+    let rig = Rig::start();
+    let backend = rig.connect().await;
+    let key = record_key("a");
+    let batch = [renewal(&key, reserved(&backend, &key).await)];
+    forget(&rig.server);
+    let loads = || rig.proxy.answered(&Aim::command("SCRIPT").about("LOAD"));
+    let before = loads();
+    let held = rig.proxy.on_request(Aim::script(RENEW).nth(2), Fault::Hold);
+    let (mut replies, ()) = tokio::join!(backend.renew(&batch), async {
+        held.strikes().await;
+        idem_tests::eventually("it is loaded", || loads() > before).await;
+        forget(&rig.server);
+        held.lift();
+    });
+    match replies.remove(0) {
+        Ok(reply) => assert_eq!(reply, RenewReply::Renewed),
+        Err(error) => assert!(!error.is_answer(), "{error}"),
+    }
+}

@@ -183,3 +183,27 @@ async fn waits_go_on() {
     let second = second.unwrap();
     assert_eq!((second.value, second.source), (1, Source::Waited));
 }
+
+/// A server that is loading what it had written down is not there yet: that is no answer.
+#[tokio::test]
+async fn a_server_that_is_loading_is_waited_for() {
+    // A fifth of a millisecond for each key.
+    let mut server = RedisServer::start_kept_with(&["--key-load-delay", "200"]);
+    let process = process_with(connect(&server).await, |builder| {
+        builder.lease(Duration::from_secs(60)).store_timeout(Duration::from_secs(30))
+    });
+    // It hears its clients after every 1,024 commands that it loads.
+    let fill = "for nth = 1, 8000 do redis.call('SET', nth, 'x') end";
+    let _: redis::Value = server.ask(&["EVAL", fill, "0"]);
+    process.call("known", 1).await.unwrap();
+    server.kill();
+    let started = tokio::task::spawn_blocking(move || {
+        server.restart();
+        server
+    });
+    let again = process.call("known", 2).await;
+    let loading = !started.is_finished();
+    let _server = started.await.unwrap();
+    let again = again.unwrap_or_else(|error| panic!("loading: {loading}: {error}"));
+    assert_eq!(again.value, 1);
+}

@@ -105,6 +105,44 @@ async fn of_the_keepers_connection() {
     .await;
 }
 
+/// The keeper's connection falls silent, and a renewal has less time than a reply: it is given up before
+/// the connection is.
+#[tokio::test]
+async fn of_a_connection_that_renewals_do_not_wait_for() {
+    let rig = Rig::start();
+    let backend = rig.connect_with(|builder| builder.command_timeout(Duration::from_millis(1_600)));
+    let process = process_with(backend.await, |builder| builder.lease(Duration::from_secs(12)));
+    // Due at 3 s, lost, and given up at 4.5 s, upon which the connection has until 6.1 s to answer. The
+    // renewal of 6 s is lost as well, the one of 9 s goes by another; the deadline is 1.8 s later.
+    let outcome = process.call_until("a", 1, async {
+        let trap = rig.proxy.on_reply(script_on(RENEW, "a").nth(1), Fault::Swallow);
+        trap.strikes().await;
+        eventually("a renewal is answered", || process.events.has("renewed")).await;
+    });
+    let outcome = outcome.await.unwrap();
+    assert!(outcome.stored && !outcome.lapsed, "{:?}", process.events.all());
+}
+
+/// Callers that lose patience before the command timeout do not keep a silent connection alive.
+#[tokio::test]
+async fn of_a_connection_that_callers_do_not_wait_for() {
+    let rig = Rig::start();
+    let backend = rig.connect_with(|builder| builder).await;
+    let process = process_with(backend, |builder| builder.lease(LONG_LEASE));
+    process.call("known", 1).await.unwrap();
+    let trap = rig.proxy.on_reply(Aim::command("SET").nth(1), Fault::Swallow);
+    // A reply may take a second: ten are for a busy machine.
+    for nth in 0..20 {
+        let call = process.call("known", 2);
+        if let Ok(outcome) = tokio::time::timeout(Duration::from_millis(500), call).await {
+            assert_eq!(outcome.unwrap().value, 1);
+            assert!(nth > 0 && trap.struck() == 1);
+            return;
+        }
+    }
+    panic!("ten seconds of calls went to a connection that has vanished");
+}
+
 /// The subscription falls silent: whoever waits has the outcome by polling.
 #[tokio::test]
 async fn of_the_subscription() {

@@ -9,6 +9,7 @@ mod figure;
 mod keeper;
 mod machine;
 mod memory;
+mod process;
 mod redis;
 mod report;
 mod role;

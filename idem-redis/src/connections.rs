@@ -83,8 +83,10 @@ impl Connections {
     /// The same for one command, which takes half the work.
     async fn send_one(&self, command: &Cmd) -> RedisResult<Value> {
         let waits = self.wait()?;
-        let sent = async { waits.line.connection().await?.send_packed_command(command).await };
-        let sent = sent.await;
+        let sent = match waits.line.connection().await {
+            Ok(mut connection) => connection.send_packed_command(command).await,
+            Err(error) => Err(error),
+        };
         waits.end(sent, read_only)
     }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::log::{Log, Wrong};
-use super::process::{keeper_time, memory};
+use crate::process::{keeper_time, memory};
 use crate::redis::Threads;
 use crate::samples::percentile;
 

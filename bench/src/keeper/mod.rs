@@ -7,7 +7,6 @@ mod bytes;
 mod case;
 mod hold;
 mod log;
-mod process;
 
 use std::time::Duration;
 

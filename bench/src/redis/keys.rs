@@ -10,10 +10,11 @@ pub(super) struct Keys {
     given: usize,
 }
 
-/// An order, and a name for what the bare commands keep of it.
+/// An order, and names for what the bare commands and the same commands keep of it.
 pub(super) struct Keyed {
     pub(super) order: Order,
     pub(super) bare: String,
+    pub(super) same: String,
 }
 
 impl Keys {
@@ -26,6 +27,6 @@ impl Keys {
 
 fn keyed(number: usize) -> Keyed {
     let id = format!("order-{number:08}");
-    let bare = format!("{}:bare.pays:{id}", prefix());
-    Keyed { order: Order { id, cents: 4_200, currency: "EUR".to_owned() }, bare }
+    let [bare, same] = ["bare", "same"].map(|side| format!("{}:{side}.pays:{id}", prefix()));
+    Keyed { order: Order { id, cents: 4_200, currency: "EUR".to_owned() }, bare, same }
 }

@@ -5,6 +5,7 @@ mod callers;
 mod commands;
 mod keys;
 mod service;
+mod sides;
 mod store;
 mod threads;
 mod waiter;

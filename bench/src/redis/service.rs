@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use idem_bench::Order;
 use idem_runtime::codec::MessagePack;
-use idem_runtime::{Codec, Error, Idem, idempotent};
+use idem_runtime::record::{Owner, Payload, Record, State};
+use idem_runtime::{Codec, Error, Fingerprint, Idem, idempotent};
 use redis::aio::MultiplexedConnection;
 use redis::{RedisResult, cmd};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const TTL: Duration = Duration::from_secs(60);
 /// How long a bare reservation is.
 const LEASE: Duration = Duration::from_secs(30);
+/// The part of a record that says whose it is.
+const HEAD: usize = 18;
 /// As long as an owner is.
 const TOKEN: &[u8; 16] = b"some owner or so";
 
@@ -46,6 +49,55 @@ pub(super) fn encoded_payment(order: &Order) -> anyhow::Result<Vec<u8>> {
     MessagePack::encode(&Payment::of(order), &mut bytes).context("encoding the payment")?;
     ensure!(bytes.len() == 48, "the encoded payment has {} bytes, not 48", bytes.len());
     Ok(bytes)
+}
+
+/// The script by which a call stores its outcome.
+const COMPLETE: &str = include_str!("../../../idem-redis/scripts/complete.lua");
+
+/// The commands of a first call and of a replay as idem sends them, without idem.
+pub(super) struct Same {
+    hash: String,
+    reservation: Vec<u8>,
+    outcome: Vec<u8>,
+}
+
+impl Same {
+    pub(super) async fn new(
+        connection: &mut MultiplexedConnection,
+        result: &[u8],
+    ) -> anyhow::Result<Self> {
+        let hash = cmd("SCRIPT").arg("LOAD").arg(COMPLETE).query_async(connection).await?;
+        let reservation = Record::reservation(Owner::fresh(), Fingerprint::NONE, 0);
+        let payload = Payload::of(|out| {
+            out.extend_from_slice(result);
+            Ok::<(), Error>(())
+        })?;
+        let outcome = Record { state: State::Completed, payload, ..reservation.clone() };
+        Ok(Self { hash, reservation: reservation.to_bytes(), outcome: outcome.to_bytes() })
+    }
+
+    pub(super) async fn first(
+        &self,
+        connection: &mut MultiplexedConnection,
+        name: &str,
+    ) -> RedisResult<bool> {
+        let stood = self.replay(connection, name).await?;
+        let mut complete = cmd("EVALSHA");
+        complete.arg(&self.hash).arg(1).arg(name).arg(&self.reservation[..HEAD]);
+        complete.arg(&self.outcome).arg(TTL.as_millis() as u64);
+        let stored: i64 = complete.query_async(connection).await?;
+        Ok(stood.is_none() && stored == 1)
+    }
+
+    pub(super) async fn replay(
+        &self,
+        connection: &mut MultiplexedConnection,
+        name: &str,
+    ) -> RedisResult<Option<Vec<u8>>> {
+        let mut begin = cmd("SET");
+        begin.arg(name).arg(&self.reservation).arg("NX").arg("GET");
+        begin.arg("PX").arg(LEASE.as_millis() as u64).query_async(connection).await
+    }
 }
 
 /// The least that a first call needs: nobody else's key, and then the result under it.

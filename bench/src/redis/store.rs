@@ -62,6 +62,13 @@ impl Store {
         Ok(info.lines().filter_map(count).collect())
     }
 
+    /// Seconds that the server's own thread has run so far.
+    pub(super) fn time(&self) -> anyhow::Result<f64> {
+        let info: String = redis::cmd("INFO").arg("cpu").query(&mut self.visit()?)?;
+        let times = info.lines().filter_map(|line| line.split_once("_main_thread:"));
+        times.map(|(_, time)| time.trim().parse::<f64>().context("the server's times")).sum()
+    }
+
     /// How many subscriptions there are to the changes of a record of this name.
     pub(super) fn watchers(&self, record: &str) -> anyhow::Result<u64> {
         let mut ask = redis::cmd("PUBSUB");

@@ -1,4 +1,4 @@
-//! What the system says of this process: its memory, and the time its keeper has run.
+//! What the system says of this process: its memory, and the time it and its keeper have run.
 
 use std::fs;
 
@@ -6,8 +6,11 @@ use anyhow::{Context, ensure};
 
 /// The name of the keeper's thread.
 const KEEPER: &str = "idem-keeper";
+/// In which `/proc` counts the time of processes, on every Linux.
+const TICKS_A_SECOND: f64 = 100.0;
+
 /// Bytes of memory now, and the most there ever were.
-pub(super) fn memory() -> anyhow::Result<[f64; 2]> {
+pub(crate) fn memory() -> anyhow::Result<[f64; 2]> {
     let status = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -17,8 +20,22 @@ pub(super) fn memory() -> anyhow::Result<[f64; 2]> {
     Ok([kib("VmRSS:")? * 1024.0, kib("VmHWM:")? * 1024.0])
 }
 
+/// Seconds that this process has run so far, on all its threads.
+pub(crate) fn time() -> anyhow::Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").context("reading /proc/self/stat")?;
+    let ticks = ticks(&stat).with_context(|| format!("no times in `{stat}`"))?;
+    Ok(ticks as f64 / TICKS_A_SECOND)
+}
+
+/// In user mode and in the kernel.
+fn ticks(stat: &str) -> Option<u64> {
+    // The name stands in parentheses and may hold any character.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
 /// Seconds that the keepers of this process have run so far.
-pub(super) fn keeper_time() -> anyhow::Result<f64> {
+pub(crate) fn keeper_time() -> anyhow::Result<f64> {
     let (mut nanos, mut keepers) = (0, 0);
     for task in fs::read_dir("/proc/self/task").context("reading /proc/self/task")? {
         let task = task?.path();
@@ -42,7 +59,13 @@ fn time_run(times: &str) -> anyhow::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::time_run;
+    use super::{ticks, time_run};
+
+    #[test]
+    fn the_time_of_a_process_is_its_user_and_its_system_time() {
+        let stat = "71 (a ) b) S 1 2 3 0 -1 4194560 5 6 7 8 120 30 9 10 20 0 1 0";
+        assert_eq!(ticks(stat), Some(150));
+    }
 
     #[test]
     fn the_time_that_a_thread_has_run_comes_first() {

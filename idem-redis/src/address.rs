@@ -61,9 +61,9 @@ impl Address {
             _ => &["protocol"],
         };
         match unknown(&url, known) {
-            Some(name) if name == "master" => {
-                Err(unusable("a master is named by an address that begins with `redis-sentinel://`"))
-            }
+            Some(name) if name == "master" => Err(unusable(
+                "a master is named by an address that begins with `redis-sentinel://`",
+            )),
             Some(name) => Err(unusable(&format!("an address has no setting `{name}` here"))),
             None => Ok(Self::Server(info)),
         }
@@ -170,7 +170,10 @@ fn login(host: &Url) -> Result<(RedisConnectionInfo, bool), ConnectError> {
 }
 
 fn checked_scheme(scheme: &str) -> Result<(), ConnectError> {
-    if !matches!(scheme, "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix") {
+    if !matches!(
+        scheme,
+        "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
+    ) {
         return Err(unusable(SCHEMES));
     }
     if cfg!(not(feature = "tls")) && matches!(scheme, "rediss" | "valkeys") {
@@ -183,9 +186,9 @@ fn info(url: &str) -> Result<ConnectionInfo, ConnectError> {
     // The library's errors about addresses never repeat the address.
     url.into_connection_info().map_err(|error| {
         let fault = error.to_string();
-        // Where a slash in a password ends the host, what follows is no number.
-        let advice = if fault.contains("database number") {
-            ": it is what follows the host's `/`; in a password, write `/` as `%2F`"
+        // Where a slash in a password ends the host, what follows is neither port nor number.
+        let advice = if fault.contains("did not parse") || fault.contains("database number") {
+            "; in a password, write `/` as `%2F`, `@` as `%40`, `#` as `%23`, `?` as `%3F`"
         } else {
             ""
         };

@@ -114,8 +114,8 @@ impl Server<'_> {
     }
 }
 
-pub(crate) /// Why a server cannot be reached, and what to do where that is plain.
-fn reason(error: &RedisError) -> String {
+/// Why a server cannot be reached, and what to do where that is plain.
+pub(crate) fn reason(error: &RedisError) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }

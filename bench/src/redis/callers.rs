@@ -32,7 +32,7 @@ pub(super) fn figures(
     let runtime = threads.runtime()?;
     let sides = runtime.block_on(Sides::of(store))?;
     let mut work = Work { runtime, store, sides, spent: [Spent::default(); COLUMNS.len()] };
-    let mut round = || fastest(BATCHES, || work.batch(keys.take(CALLERS * CALLS).into()));
+    let mut round = || fastest(BATCHES, || work.batch(&keys.take(CALLERS * CALLS).into()));
     // The first one finds new connections and an allocator without memory.
     round()?;
     let times = (0..rounds).map(|_| round()).collect::<anyhow::Result<Vec<Times>>>()?;
@@ -83,12 +83,12 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Each side's first visits of new keys, and a second one of each.
-    fn batch(&mut self, keys: Arc<[Keyed]>) -> anyhow::Result<Times> {
+    fn batch(&mut self, keys: &Arc<[Keyed]>) -> anyhow::Result<Times> {
         let mut times = [0.0; COLUMNS.len()];
         for ((time, spent), column) in times.iter_mut().zip(&mut self.spent).zip(COLUMNS) {
             let (here, in_server) = (process::time()?, self.store.time()?);
             let started = Instant::now();
-            self.runtime.block_on(all_callers(&self.sides, column, &keys))?;
+            self.runtime.block_on(all_callers(&self.sides, column, keys))?;
             *time = per_call(started, keys.len());
             spent.calls += keys.len();
             spent.in_server += self.store.time()? - in_server;

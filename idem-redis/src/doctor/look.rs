@@ -15,8 +15,13 @@ use super::rounds::{self, Rounds};
 /// The sections of `INFO` that are read.
 const SECTIONS: [&str; 5] = ["server", "memory", "persistence", "replication", "stats"];
 /// The settings that are read.
-const SETTINGS: [&str; 4] =
-    ["save", "stop-writes-on-bgsave-error", "appendfsync", "min-replicas-to-write"];
+const SETTINGS: [&str; 5] = [
+    "save",
+    "stop-writes-on-bgsave-error",
+    "appendfsync",
+    "min-replicas-to-write",
+    "cluster-require-full-coverage",
+];
 
 /// A server that has been looked at.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What becomes of records when a replica takes over.
 
-use super::finding::Severity::{Degrades, Endangers};
+use super::finding::Severity::{Degrades, Endangers, Notes};
 use super::finding::{Finding, Topic};
 use super::look::{Fields, Seen};
 
@@ -45,7 +45,7 @@ pub(super) fn findings(seen: &Seen, fails_over: bool) -> Vec<Finding> {
         Some(_) if replicas == 1 && fails_over => {
             let what = "there is one replica, and `min-replicas-to-write` asks for it: when that takes \
                         over it has none, and refuses to write until the old master is back";
-            findings.push(finding(Degrades, what.to_owned(), "add a replica"));
+            findings.push(finding(Notes, what.to_owned(), "add a replica"));
         }
         _ => {}
     }
@@ -111,7 +111,7 @@ mod tests {
         let asked_for = format!("{one}\nmin_slaves_good_slaves:1");
         assert_eq!(severities(&asked_for, false), []);
         // One that takes over has none itself.
-        assert_eq!(severities(&asked_for, true), [Degrades]);
+        assert_eq!(severities(&asked_for, true), [Notes]);
         let two = asked_for.replace("connected_slaves:1", "connected_slaves:2");
         assert_eq!(severities(&two, true), []);
         assert_eq!(severities("connected_slaves:0", false), []);

@@ -15,6 +15,7 @@ async fn healthy() -> RedisCluster {
     for node in cluster.nodes() {
         set(node, "appendonly", "yes");
         set(node, "min-replicas-to-write", "1");
+        set(node, "cluster-require-full-coverage", "no");
     }
     // Replicas say that they are there once a second.
     look_until(&cluster.url(), "replicas are in time", |findings| {
@@ -56,15 +57,21 @@ async fn nodes_that_are_away() {
     let missed = only(&findings, Topic::Replication, Degrades);
     assert_eq!(missed.server, address(&cluster.nodes()[1]));
     assert!(missed.what.contains("has no replica"), "{missed}");
+    for node in cluster.nodes().iter().filter(|node| node.is_running()) {
+        set(node, "cluster-require-full-coverage", "yes");
+    }
+    let findings = look(&url).await;
+    assert!(about(&findings, Topic::Cluster).iter().all(|one| one.severity == Degrades));
+    assert_eq!(about(&findings, Topic::Cluster).len(), 3, "{findings:#?}");
     // With nobody to take over, its slots are away.
     cluster.kill(1);
     let findings = look(&url).await;
     assert_eq!(only(&findings, Topic::Reach, Endangers).server, address(&cluster.nodes()[1]));
-    let findings = look_until(&url, "the others refuse to serve", |findings| {
-        about(findings, Topic::Cluster).len() == 2
+    look_until(&url, "the others refuse to serve", |findings| {
+        let about = about(findings, Topic::Cluster);
+        about.len() == 2 && about.iter().all(|one| one.severity == Endangers)
     })
     .await;
-    assert!(about(&findings, Topic::Cluster).iter().all(|one| one.severity == Endangers));
     // Replicas know who has the slots, and without a majority of masters none takes over.
     let backend = builder(&url).connect().await.unwrap();
     for master in [0, 2] {

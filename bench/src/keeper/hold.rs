@@ -85,6 +85,7 @@ impl Hold {
         }
         let all = u32::try_from(self.leases).context("too many leases")?;
         drop(gates.begun.acquire_many(all).await?);
+        until_the_keeper_runs().await?;
         let [held, _] = memory()?;
         // Renewals of the time in which leases were still taken are of no round.
         log.take();
@@ -133,6 +134,18 @@ impl Hold {
             late_ms: [percentile(&late, 99), percentile(&late, 100)],
             least_left_ms: least_left.as_secs_f64() * 1e3,
         })
+    }
+}
+
+/// The keeper's thread has been started by then, and may not have got its name yet.
+async fn until_the_keeper_runs() -> anyhow::Result<()> {
+    // Longer than a thread takes to start on a busy machine; only a failure takes as long.
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match keeper_time() {
+            Err(_) if Instant::now() < until => sleep(Duration::from_millis(1)).await,
+            looked => return looked.map(drop),
+        }
     }
 }
 

@@ -74,10 +74,15 @@ fn emptied(
     between.filter(|(_, _, by)| *by == Disturbance::ServerEmptied)
 }
 
-/// The keeper renews from a thread of its own, so an action that holds its thread is no reason.
+/// The keeper renews from a thread of its own, so an action that holds its thread is no reason. What is
+/// claimed ends with the action's own deadline as well.
 fn lapsed_for_no_reason(check: &mut Check<'_>, call: CallId, run: &Run) {
     let mut later = run.holds.iter().skip(1);
     let Some((at, _)) = later.find(|(at, until)| until <= at) else { return };
+    let ends = check.key.operation.deadline_ms.map(|ms| run.began + ms * MS);
+    if ends.is_some_and(|ends| ends <= *at) {
+        return;
+    }
     let from = at.saturating_sub(check.lease());
     if check.are_quiet(Whom::LeasesOf(call.process()), from, *at) {
         let what = format!("{call:?} lost its lease by {at}, and nothing had gone wrong");

@@ -1,0 +1,178 @@
+//! Every policy, explored within bounds.
+
+use idem_runtime::{OnCrash, OnDrop, OnLost};
+
+use crate::properties::Situation as S;
+use crate::report::explore;
+use crate::setting::{Fault, MESSAGES, Policy, Setting};
+
+/// How long bodies take that are to be stopped, or are to run on after their loss.
+const LONG: (u8, u8) = (3, 6);
+/// `on_lost = cancel` and `on_drop = release`.
+const CANCEL: Policy =
+    Policy { on_lost: OnLost::Cancel, on_drop: OnDrop::Release, ..Policy::DEFAULT };
+/// `on_lost = ignore` and `on_drop = detach`.
+const IGNORE: Policy =
+    Policy { on_lost: OnLost::Ignore, on_drop: OnDrop::Detach, ..Policy::DEFAULT };
+
+// One fault of any kind, for each policy.
+
+#[test]
+fn model_rerun() {
+    let setting = Setting::of("rerun, finish, hold", Policy::DEFAULT).and(&[Fault::Drop]);
+    let all = [S::Stored, S::Replayed, S::Freed, S::Dropped, S::Deferred, S::LeaseLost];
+    explore(setting, 125_466, &all);
+}
+
+#[test]
+fn model_rerun_cancel_release() {
+    let mut setting = Setting::of("rerun, cancel, release", CANCEL).and(&[Fault::Drop]);
+    setting.body = LONG;
+    explore(setting, 122_334, &[S::Stored, S::Replayed, S::Stopped, S::Dropped, S::Forfeited]);
+}
+
+#[test]
+fn model_rerun_ignore_detach() {
+    let mut setting = Setting::of("rerun, ignore, detach", IGNORE).and(&[Fault::Drop]);
+    setting.body = LONG;
+    explore(setting, 123_118, &[S::Stored, S::StoredLapsed, S::Lost, S::Ignored, S::Dropped]);
+}
+
+#[test]
+fn model_refuse() {
+    let setting = Setting::of("refuse, finish, hold", Policy::REFUSE).and(&[Fault::Drop]);
+    explore(setting, 124_539, &[S::Stored, S::Replayed, S::Unknown, S::NoAnswer]);
+}
+
+#[test]
+fn model_refuse_cancel_release() {
+    let policy = Policy { on_crash: OnCrash::Refuse, ..CANCEL };
+    let mut setting = Setting::of("refuse, cancel, release", policy).and(&[Fault::Drop]);
+    setting.body = LONG;
+    explore(setting, 120_201, &[S::Stored, S::Unknown, S::Stopped, S::Dropped]);
+}
+
+#[test]
+fn model_reconcile() {
+    let setting = Setting::of("reconcile, finish, hold", Policy::RECONCILE).and(&[Fault::Drop]);
+    explore(setting, 144_588, &[S::Stored, S::Replayed, S::Unknown, S::TookOver, S::Lost]);
+}
+
+#[test]
+fn model_reconcile_cancel_release() {
+    let policy = Policy { on_crash: OnCrash::Reconcile, ..CANCEL };
+    let mut setting = Setting::of("reconcile, cancel, release", policy).and(&[Fault::Drop]);
+    setting.body = LONG;
+    explore(setting, 151_955, &[S::Stored, S::Stopped, S::Unknown, S::TookOver]);
+}
+
+#[test]
+fn model_reconcile_ignore_detach() {
+    let policy = Policy { on_crash: OnCrash::Reconcile, ..IGNORE };
+    let mut setting = Setting::of("reconcile, ignore, detach", policy).and(&[Fault::Drop]);
+    setting.body = LONG;
+    explore(setting, 154_290, &[S::Stored, S::Lost, S::Ignored, S::TookOver]);
+}
+
+// More than one fault, or of another kind.
+
+#[test]
+fn model_two_faults() {
+    let mut setting = Setting::of("rerun, two faults", Policy::DEFAULT);
+    setting.faults = 2;
+    setting.body = (0, 1);
+    setting.calm = 4;
+    explore(setting, 312_710, &[S::Stored, S::StoredLapsed, S::Replayed, S::Gone]);
+}
+
+#[test]
+fn model_operator() {
+    let mut setting = Setting::of("refuse, an operator", Policy::REFUSE)
+        .faults(1, &[Fault::Crash, Fault::Pause, Fault::Late, Fault::ReplyLate]);
+    setting.operator = true;
+    setting.errors = false;
+    setting.calm = 5;
+    explore(setting, 125_700, &[S::Stored, S::Replayed, S::Unknown, S::Decided]);
+}
+
+#[test]
+fn model_expiry_at_any_moment() {
+    let mut setting = Setting::of("rerun, expiry at any moment", Policy::DEFAULT)
+        .faults(2, &[Fault::Evict, Fault::Late, Fault::ReplyLost]);
+    setting.calm = 4;
+    explore(setting, 396_603, &[S::Stored, S::StoredLapsed, S::Gone, S::ReservedAgain, S::Lost]);
+}
+
+#[test]
+fn model_restarts_of_the_store() {
+    let mut setting =
+        Setting::of("rerun, the store restarts with or without data", Policy::DEFAULT)
+            .faults(1, &[Fault::Outage, Fault::Wipe]);
+    setting.errors = false;
+    explore(setting, 157_517, &[S::Stored, S::StoredLapsed, S::Gone, S::ReservedAgain, S::TooLate]);
+}
+
+#[test]
+fn model_restarts_of_a_caller() {
+    let policy = Policy { calls: 2, ..Policy::RECONCILE };
+    let mut setting = Setting::of("reconcile, callers crash and call again", policy)
+        .faults(2, &[Fault::Crash, Fault::Late]);
+    setting.body = (0, 1);
+    setting.errors = false;
+    setting.calm = 4;
+    explore(setting, 282_405, &[S::Stored, S::Replayed, S::TookOver]);
+}
+
+#[test]
+fn model_three_callers() {
+    let mut setting = Setting::of("rerun, three callers", Policy::DEFAULT)
+        .faults(1, &MESSAGES)
+        .and(&[Fault::Crash, Fault::Pause]);
+    setting.callers = vec![Policy::DEFAULT; 3];
+    setting.body = (0, 1);
+    setting.calm = 5;
+    setting.errors = false;
+    explore(setting, 123_146, &[S::Stored, S::Replayed, S::Forfeited]);
+}
+
+/// A tick is half of a renewal's interval, so that renewals are answered later than they were sent.
+#[test]
+fn model_fine_ticks() {
+    let mut setting = Setting::of("rerun, eight ticks a lease", Policy::DEFAULT);
+    setting.lease = 8;
+    setting.ttl = 8;
+    setting.store_timeout = 3;
+    setting.body = (2, 5);
+    setting.calm = 8;
+    setting.late_until = 14;
+    setting.end = 40;
+    explore(setting, 221_334, &[S::Stored, S::Replayed]);
+}
+
+#[test]
+fn model_mixed_versions() {
+    let mut setting =
+        Setting::of("mixed policies and arguments", Policy::DEFAULT).and(&[Fault::Drop]);
+    setting.callers = vec![
+        Policy { fingerprint: 1, ..Policy::DEFAULT },
+        Policy { waits: false, ..Policy::RECONCILE },
+        Policy { fingerprint: 2, ..Policy::REFUSE },
+    ];
+    setting.body = (0, 1);
+    setting.calm = 3;
+    setting.errors = false;
+    explore(setting, 58_566, &[S::Stored, S::Replayed, S::Mismatch, S::Unknown, S::InProgress]);
+}
+
+/// Promise 6 stops short of two commands of one owner that are under way when its window ends: here
+/// no window does.
+#[test]
+fn model_two_held_back() {
+    let mut setting = Setting::of("rerun, two commands of an owner held back", Policy::DEFAULT)
+        .faults(2, &[Fault::Late, Fault::Twice]);
+    setting.held_back = 2;
+    setting.ttl = 30;
+    setting.errors = false;
+    setting.calm = 5;
+    explore(setting, 47_740, &[S::Stored, S::Replayed]);
+}

@@ -32,7 +32,8 @@ impl Protocol {
 
     /// Whether the adversary may do this now.
     pub(crate) fn may(&self, world: &World, fault: Fault) -> bool {
-        world.faults > 0 && world.now < self.setting.calm && self.setting.kinds.contains(&fault)
+        let until = self.setting.faults_until.min(self.setting.calm);
+        world.faults > 0 && world.now < until && self.setting.kinds.contains(&fault)
     }
 
     /// Whether this is the end of a run: nothing that matters can happen any more, or the last tick
@@ -93,13 +94,15 @@ impl Model for Protocol {
         }
     }
 
-    fn next_state(&self, world: &World, step: Step) -> Option<World> {
-        let mut turn = self.turn(world);
+    fn next_state(&self, last: &World, step: Step) -> Option<World> {
+        let mut turn = self.turn(last);
         turn.take(step);
         let mut world = turn.world;
         world.normalise(self.setting.late_until);
         world.broken = world.broken.or_else(|| properties::broken_by(&world));
-        Some(world)
+        // A step that changes nothing is none: a caller that could only take such a step would be one
+        // that is stuck, and not one on its way.
+        (world != *last).then_some(world)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

@@ -123,7 +123,8 @@ fn model_kills_a_begin_after_gone_that_moves_the_deadline() {
     let mut setting = rerun(Mutant::AgainMovesDeadline, faults);
     setting.body = (6, 6);
     setting.errors = false;
-    setting.calm = 8;
+    setting.faults_until = 4;
+    setting.calm = 7;
     kill(&setting, "one owner at a time");
 }
 

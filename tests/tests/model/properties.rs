@@ -28,6 +28,8 @@ pub(crate) enum Rule {
     RefusalChangesNothing,
     /// A begin is acquired only with a reservation of one's own.
     AcquiredIsReserved,
+    /// Promise 6: a command that takes the key, and is repeated, finds its own reservation its own.
+    RepeatKnowsItself,
     /// Promise 4: an owner whose record was replaced by another's outcome is not told *stored*.
     ReplacedIsTold,
     /// Promise 4: an owner beside which another body started is told *lapsed*.
@@ -63,6 +65,7 @@ pub(crate) fn all() -> Vec<Property<Protocol>> {
         always!(StaleChangesNothing, "a stale owner changes nothing"),
         always!(RefusalChangesNothing, "a refusal changes nothing"),
         always!(AcquiredIsReserved, "acquired means reserved"),
+        always!(RepeatKnowsItself, "a repeat knows itself"),
         always!(ReplacedIsTold, "a replaced owner is told"),
         always!(LapsedIsTold, "an overlapped owner is told lapsed"),
         always!(LivesForALease, "a reservation lives for a lease"),
@@ -71,8 +74,9 @@ pub(crate) fn all() -> Vec<Property<Protocol>> {
         always!(NoCrashWithoutBody, "no crash without a body"),
         always!(TwoMissesAreAbsorbed, "two misses are absorbed"),
         // Stateright forgets along which of two paths that meet a condition held. These hold only at
-        // the end of a run, so there is nothing to forget; and no run goes round in a circle, since
-        // each is bounded by a last tick.
+        // the end of a run, so there is nothing to forget. And it does not see that a run goes round in
+        // a circle: none does, since between two ticks each step sends a question that was not sent in
+        // this tick, uses up a fault or an owner, or brings a call further.
         Property::<Protocol>::eventually("a live owner completes", |model, world| {
             world.broken.is_some()
                 || model.is_final(world)

@@ -92,7 +92,9 @@ pub(crate) struct Setting {
     pub(crate) release_forgets: bool,
     /// How many commands of one owner the adversary holds back at a time.
     pub(crate) held_back: usize,
-    /// From here on there are no new faults, and all have called.
+    /// From here on there are no new faults.
+    pub(crate) faults_until: Tick,
+    /// From here on nobody is paused, the store is there, and all have called.
     pub(crate) calm: Tick,
     /// What is held back arrives before this, or never.
     pub(crate) late_until: Tick,
@@ -117,9 +119,10 @@ impl Setting {
             kinds: MESSAGES.into_iter().chain([Fault::Crash, Fault::Pause]).collect(),
             release_forgets: false,
             held_back: 1,
+            faults_until: Tick::MAX,
             calm: 6,
             late_until: 11,
-            end: 24,
+            end: 36,
             mutant: None,
         }
     }

@@ -109,7 +109,9 @@ impl Open<'_> {
         let now = moment(world.now);
         // A waiter that is answered looks again: it ends by its answer, not by its patience.
         let waits = ask.purpose == Purpose::Look;
-        if ask.sent.is_none_or(|sent| sent < world.now) && (now <= until || waits) {
+        // A repeat whose pause ends late is sent once more, however late that is.
+        let again = |sent| sent < world.now && (moment(sent) <= until || waits);
+        if ask.sent.is_none_or(again) {
             self.send(caller, owner, ask.purpose, Channel::Call);
         }
         let over = now > until || now >= until && ask.sent.is_some();
@@ -170,6 +172,10 @@ impl Open<'_> {
             Stage::Settling | Stage::Releasing if self.turn.waits_for_again(attempt) => {}
             Stage::Settling if self.turn.settles_unasked(attempt) => {
                 self.due(Step::SettleUnasked(caller));
+                // The window is looked at before a question, not before each repeat of it.
+                if !attempt.lost && attempt.ask.is_some_and(|ask| ask.sent.is_some()) {
+                    self.ask_of_attempt(caller, attempt);
+                }
             }
             Stage::Settling | Stage::Releasing => self.ask_of_attempt(caller, attempt),
         }

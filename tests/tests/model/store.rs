@@ -126,6 +126,16 @@ impl Turn<'_> {
         {
             self.broke(Rule::AcquiredIsReserved);
         }
+        let takes = match command {
+            Command::Begin(record) => Some(record.owner),
+            Command::Replace { by, .. } => Some(by.owner),
+            _ => None,
+        };
+        if reply.is_refusal()
+            && takes.is_some_and(|me| before.is_some_and(|kept| kept.record.is_reservation_of(me)))
+        {
+            self.broke(Rule::RepeatKnowsItself);
+        }
         if *change == Change::Keep {
             return;
         }

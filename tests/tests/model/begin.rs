@@ -61,6 +61,7 @@ impl Turn<'_> {
                 let command = if ask.purpose == Purpose::Discard {
                     Command::DiscardLapsed { seen: *seen }
                 } else {
+                    self.world.history.armed.add(*owner);
                     let by = takeover(*owner, policy.fingerprint, *seen);
                     let retention = duration(seen.retention);
                     let life = ticks(reservation_life(duration(self.setting.lease), retention));
@@ -117,7 +118,6 @@ impl Turn<'_> {
                 self.meet(caller, ask, (seen, left));
             }
             (Call::TakingOver { owner, seen, ask }, Reply::Replaced) => {
-                self.world.history.armed.add(owner);
                 self.reach(Situation::TookOver);
                 self.hold(caller, (owner, seen.attempt + 1), ask, Some(seen), seen.retention);
             }

@@ -17,3 +17,17 @@ fn model_finds_what_a_release_after_the_window_forgets() {
     setting.release_forgets = true;
     find(&setting, "a crash is forgotten", "a crash is remembered until decided");
 }
+
+/// Whether the window is open is looked at before a question is asked, not before each repeat of it:
+/// an owner that is paused between two tries sends once more after its window. If a begin of its own
+/// that was held back arrives just then, an outcome that has expired is stored again.
+#[test]
+fn model_finds_a_repeat_after_the_window() {
+    let mut setting = Setting::of("rerun, a pause between two tries", Policy::DEFAULT)
+        .faults(3, &[Fault::Twice, Fault::ReplyLost, Fault::Pause]);
+    setting.body = (0, 0);
+    setting.errors = false;
+    setting.calm = 8;
+    setting.repeats_after_window = true;
+    find(&setting, "an outcome is revived", "an expired outcome stays expired");
+}

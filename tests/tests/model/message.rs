@@ -34,22 +34,29 @@ pub(crate) struct Ask {
     pub(crate) since: Tick,
     /// When it was first sent.
     pub(crate) first: Tick,
-    /// When it was last sent.
+    /// When it was last sent, or a question before it in the place of which it is asked.
     pub(crate) sent: Option<Tick>,
+    /// Whether it was sent itself.
+    pub(crate) tried: bool,
 }
 
 impl Ask {
     pub(crate) fn new(purpose: Purpose, since: Tick) -> Self {
-        Self { purpose, since, first: since, sent: None }
+        Self { purpose, since, first: since, sent: None, tried: false }
     }
 
     /// This question, to be sent again only after a pause.
     pub(crate) fn after_a_pause(self, now: Tick) -> Self {
-        Self { sent: Some(now), ..self }
+        Self { sent: Some(now), tried: false, ..self }
     }
 
     pub(crate) fn sending(self, now: Tick) -> Self {
-        Self { first: if self.sent.is_none() { now } else { self.first }, sent: Some(now), ..self }
+        Self {
+            first: if self.sent.is_none() { now } else { self.first },
+            sent: Some(now),
+            tried: true,
+            ..self
+        }
     }
 
     pub(crate) fn id(self, caller: u8, owner: Id) -> AskId {

@@ -96,6 +96,7 @@ fn model_kills_a_first_poll_without_time_left() {
 fn model_kills_a_takeover_released_before_it_was_answered() {
     let crash = &[Fault::Crash];
     let mut setting = setting(Mutant::TakeoverReleasedUnanswered, Policy::RECONCILE, crash);
+    setting.name = "three callers";
     setting.callers.push(Policy::RECONCILE);
     setting.body = (0, 0);
     kill(&setting, "a crash is remembered until decided");

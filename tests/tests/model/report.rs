@@ -18,11 +18,11 @@ use crate::steps::{Channel, Step};
 /// Explores all of a setting, and fails unless every property holds, every situation was come by
 /// and exactly this many states were explored.
 ///
-/// With `MODEL_FAULTS` the adversary has that many faults in its stead, and whatever number of
-/// states that makes is told.
+/// With `MODEL_FAULTS` the adversary has that many faults at least, and whatever number of states
+/// that makes is told.
 pub(crate) fn explore(mut setting: Setting, states: usize, situations: &[Situation]) {
     let deeper = std::env::var("MODEL_FAULTS").ok().map(|n| n.parse().expect("a number"));
-    setting.faults = deeper.unwrap_or(setting.faults);
+    setting.faults = deeper.unwrap_or(0).max(setting.faults);
     let model = Protocol::new(setting.clone());
     let reached = Arc::clone(&model.reached);
     let properties = model.properties().len();
@@ -38,7 +38,7 @@ pub(crate) fn explore(mut setting: Setting, states: usize, situations: &[Situati
         panic!("{}: `{property}` is broken:\n{story}", setting.name);
     }
     say(&format!(
-        "model: {}, {} faults: {all} states, {different} of them different, depth {depth}, {:.1} s; \
+        "model: {}, faults {}: {all} states, {different} of them different, depth {depth}, {:.1} s; \
          {properties} properties hold",
         setting.name,
         setting.faults,

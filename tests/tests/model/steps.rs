@@ -172,8 +172,8 @@ impl Open<'_> {
             Stage::Settling | Stage::Releasing if self.turn.waits_for_again(attempt) => {}
             Stage::Settling if self.turn.settles_unasked(attempt) => {
                 self.due(Step::SettleUnasked(caller));
-                // The window is looked at before a question, not before each repeat of it.
-                if !attempt.lost && attempt.ask.is_some_and(|ask| ask.sent.is_some()) {
+                let tried = attempt.ask.is_some_and(|ask| ask.tried);
+                if tried && !attempt.lost && self.turn.setting.repeats_after_window {
                     self.ask_of_attempt(caller, attempt);
                 }
             }

@@ -1,0 +1,190 @@
+//! Runs of the checker, and what is printed about them: a line for each setting, and for each
+//! mutant the shortest way to what it breaks.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use stateright::{Checker, HasDiscoveries, Model, Path};
+
+use crate::message::Fate;
+use crate::model::Protocol;
+use crate::properties::Situation;
+use crate::setting::Setting;
+use crate::state::World;
+use crate::steps::{Channel, Step};
+
+/// Explores all of a setting, and fails unless every property holds, every situation was come by
+/// and exactly this many states were explored.
+///
+/// With `MODEL_FAULTS` the adversary has that many faults at least, and whatever number of states
+/// that makes is told.
+pub(crate) fn explore(mut setting: Setting, states: usize, situations: &[Situation]) {
+    let deeper = std::env::var("MODEL_FAULTS").ok().map(|n| n.parse().expect("a number"));
+    setting.faults = deeper.unwrap_or(0).max(setting.faults);
+    let model = Protocol::new(setting.clone());
+    let reached = Arc::clone(&model.reached);
+    let properties = model.properties().len();
+    let since = Instant::now();
+    // Breadth first finds the shortest way; depth first needs less memory.
+    let explored = if deeper.is_some() {
+        Explored::by(&model.checker().spawn_dfs().join())
+    } else {
+        Explored::by(&model.checker().spawn_bfs().join())
+    };
+    let Explored { all, different, depth, broken } = explored;
+    if let Some((property, story)) = broken {
+        panic!("{}: `{property}` is broken:\n{story}", setting.name);
+    }
+    say(&format!(
+        "model: {}, faults {}: {all} states, {different} of them different, depth {depth}, {:.1} s; \
+         {properties} properties hold",
+        setting.name,
+        setting.faults,
+        since.elapsed().as_secs_f64(),
+    ));
+    for situation in situations {
+        assert!(reached.has(*situation), "{}: nothing came by {situation:?}", setting.name);
+    }
+    assert!(
+        deeper.is_some() || different == states,
+        "{}: {different} states in the place of {states}: the model or the protocol has changed: \
+         look whether it was meant to",
+        setting.name
+    );
+}
+
+/// What came of a run.
+struct Explored {
+    all: usize,
+    different: usize,
+    depth: usize,
+    broken: Option<(&'static str, String)>,
+}
+
+impl Explored {
+    fn by(checker: &impl Checker<Protocol>) -> Self {
+        let broken = checker.discoveries().into_iter().next();
+        Self {
+            all: checker.state_count(),
+            different: checker.unique_state_count(),
+            depth: checker.max_depth(),
+            broken: broken.map(|(property, path)| (property, story(&path))),
+        }
+    }
+}
+
+/// Lets the checker find what a mutant breaks, and fails if that is nothing, or another property.
+pub(crate) fn kill(setting: &Setting, property: &str) {
+    let mutant = setting.mutant.expect("a mutant");
+    find(setting, &format!("mutant {mutant:?} is killed"), property);
+}
+
+/// Lets the checker find what a setting breaks, and fails if that is nothing, or another property.
+pub(crate) fn find(setting: &Setting, what: &str, property: &str) {
+    let since = Instant::now();
+    let checker = Protocol::new(setting.clone())
+        .checker()
+        .finish_when(HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+        .join();
+    let took = since.elapsed().as_secs_f64();
+    let states = checker.unique_state_count();
+    let found = checker.discoveries().into_iter().next();
+    let Some((broken, path)) = found else {
+        panic!("it is not so that {what}: {states} states of `{}` hold", setting.name)
+    };
+    let story = story(&path);
+    say(&format!(
+        "model: {what} by `{broken}` in {} steps ({states} states, {took:.1} s; {}):\n{story}",
+        path.into_actions().len(),
+        setting.name,
+    ));
+    assert_eq!(broken, property, "{what}, by another property:\n{story}");
+}
+
+/// Past the harness, which keeps the output of tests that pass to itself.
+fn say(text: &str) {
+    // Nobody has to listen.
+    let _ = writeln!(std::io::stdout().lock(), "\n{text}");
+}
+
+/// A path as steps to read, those without news joined.
+fn story(path: &Path<World, Step>) -> String {
+    let mut text = String::new();
+    let steps = path.clone().into_vec();
+    for pair in steps.windows(2) {
+        let [(before, Some(step)), (after, _)] = pair else { continue };
+        if *step == Step::Pass {
+            continue;
+        }
+        let _ = write!(text, "  {:>2}  {}", before.now, describe(before, *step));
+        if before.store != after.store {
+            let _ = match after.store {
+                None => write!(text, " -> nothing stands"),
+                Some(kept) => write!(text, " -> {:?}, until {}", kept.record, kept.ends),
+            };
+        }
+        let _ = writeln!(text);
+    }
+    let last = path.last_state();
+    let _ = match last.broken {
+        Some(rule) => writeln!(text, "  {:>2}  broken: {rule:?}", last.now),
+        None => writeln!(text, "  {:>2}  the end", last.now),
+    };
+    text
+}
+
+fn describe(world: &World, step: Step) -> String {
+    let name = |caller: usize| char::from(b'A' + u8::try_from(caller).unwrap_or(25));
+    match step {
+        Step::Pass => "a tick".to_owned(),
+        Step::Arrive(c) => format!("{} calls", name(c)),
+        Step::Send(c, channel, fate) => {
+            format!("{} sends {}: {}", name(c), asked(world, c, channel), fated(fate))
+        }
+        Step::GiveUp(c, channel) => format!("{} gives up {}", name(c), asked(world, c, channel)),
+        Step::Start(c) => format!("{}'s body starts", name(c)),
+        Step::Anew(c) => format!("{} has lost the key before its body ran", name(c)),
+        Step::Answer(c, answer) => format!("{}'s reconcile answers {answer:?}", name(c)),
+        Step::End(c, end) => format!("{}'s body ends: {end:?}", name(c)),
+        Step::Stop(c) => format!("{}'s body is stopped", name(c)),
+        Step::SettleUnasked(c) => format!("{} gives up its outcome", name(c)),
+        Step::Deliver(index) => match world.network.get(index) {
+            Some(message) => format!(
+                "what {} sent at {} arrives: {:?}",
+                name(usize::from(message.ask.caller)),
+                message.ask.first,
+                message.body
+            ),
+            None => "nothing arrives".to_owned(),
+        },
+        Step::Fault(fault, c) => format!("{}: {fault:?}", name(c)),
+        Step::Resume(c) => format!("{} goes on", name(c)),
+        Step::Back { wiped } => format!("the store is back, wiped: {wiped}"),
+        Step::Operate(operation) => format!("the operator: {operation:?}"),
+    }
+}
+
+fn asked(world: &World, caller: usize, channel: Channel) -> String {
+    let call = &world.callers[caller].call;
+    match (channel, call.ask()) {
+        (Channel::Renewal, _) => "its renewal".to_owned(),
+        (Channel::Again, _) => "its begin after gone".to_owned(),
+        (Channel::Call, Some((_, ask))) => format!("{:?}", ask.purpose),
+        (Channel::Call, None) => "a renewal before its first poll".to_owned(),
+    }
+}
+
+fn fated(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Answered => "answered",
+        Fate::Lost => "lost",
+        Fate::ReplyLost => "carried out, the reply is lost",
+        Fate::Late => "held back",
+        Fate::ReplyLate => "carried out, the reply is held back",
+        Fate::Twice => "answered, and a copy is held back",
+        Fate::Unheard => "the store is away",
+    }
+}

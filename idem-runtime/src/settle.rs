@@ -118,7 +118,12 @@ pub(crate) fn settled(attempt: &Arc<Attempt>, outcome: Record, how: Settled, def
         Settled::TooLate => {
             attempt.end();
             attempt.tell(EventKind::WindowClosed);
-            attempt.core().keeper.hand(attempt.core(), Job::Release(Arc::clone(attempt)));
+            if attempt.wanted_retention().is_zero() {
+                attempt.core().keeper.hand(attempt.core(), Job::Release(Arc::clone(attempt)));
+            } else {
+                // Its effect is out and not on record, which is what a crash is remembered for.
+                attempt.seat().vacate();
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What the model has found and is not settled: each of these fails as soon as it is, and the setting
-//! then belongs to those that hold.
+//! What the model has found in the runtime. The first is settled there, and stands here as the mutant
+//! that it now is; the second is open.
 
 use crate::report::find;
 use crate::setting::{Fault, Policy, Setting};
 
-/// An owner whose window has ended frees its key, also where its body has run, its outcome is not
+/// An owner whose window has ended freed its key, also where its body has run, its outcome is not
 /// stored, and its lapsed reservation is still remembered: under `refuse` and `reconcile` the next
 /// call runs the body a second time. It takes an owner that is paused or cut off until its window has
 /// ended: for a ttl after its first complete, or for a lease and a ttl.

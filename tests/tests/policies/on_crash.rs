@@ -323,3 +323,42 @@ async fn a_paused_owner_does_not_overwrite_a_decision() {
     assert_eq!(owner.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
     assert_eq!(run(call(&operator, OnCrash::Refuse), 2).await.unwrap().value, 9);
 }
+
+/// An owner whose effect is out, and whose window ends before the store takes its outcome, leaves its
+/// key to be remembered: were it freed, the next call would run beside an effect that nobody asked
+/// about.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_comes_too_late_is_remembered_as_a_crash() {
+    for on_crash in [OnCrash::Refuse, OnCrash::Reconcile] {
+        let world = World::new();
+        let (owner, other) = (world.process(), world.process());
+        let call_of = |process: &Process, value: u64, away: bool| {
+            let call = call(&process.idem, on_crash).ttl(LEASE * 2).retention(LEASE * 100);
+            let faults = process.faults.clone();
+            let action = move |_| async move {
+                faults.away(away);
+                Ok::<_, Error>(value)
+            };
+            async move {
+                match on_crash {
+                    OnCrash::Reconcile => {
+                        let unknown =
+                            async { Err(Error::of_kind(ErrorKind::Backend, "no answer")) };
+                        call.run_reconciling(unknown, action).await
+                    }
+                    _ => call.run(action).await,
+                }
+            }
+        };
+        assert!(!call_of(&owner, 1, true).await.unwrap().stored);
+        sleep(LEASE * 5).await;
+        owner.faults.away(false);
+        eventually("the window is closed", || owner.events.has("window_closed")).await;
+        sleep(LEASE).await;
+        let unknown = call_of(&other, 2, false).await.unwrap_err();
+        assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown, "{unknown}");
+        // The process of the owner as well, and its key is not held up there.
+        let unknown = call_of(&owner, 3, false).await.unwrap_err();
+        assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown, "{unknown}");
+    }
+}

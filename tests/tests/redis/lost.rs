@@ -48,7 +48,11 @@ async fn a_server_that_is_gone() {
         builder.store_timeout(Duration::from_millis(300)).on_outage(OnOutage::Run)
     });
     server.kill();
-    assert_eq!(refuses.call("a", 1).await.unwrap_err().kind(), ErrorKind::Backend);
+    let refused = refuses.call("a", 1).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Backend);
+    // That nobody listens, and not only that no answer came in time.
+    let told = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(told.contains("Connection refused"), "{told}");
     let unprotected = runs.call("a", 2).await.unwrap();
     assert!(!unprotected.stored && runs.events.has("run_unprotected"));
     let error = backend.peek(&record_key("a")).await.unwrap_err();

@@ -224,10 +224,8 @@ impl Shelf {
 
     /// Asks on a line whether anybody is there, and ends it if nobody is.
     async fn ask(&self, runtime: Id, line: &Arc<Line>) {
-        let asked = async {
-            let mut connection = line.opened.clone().await?;
-            connection.req_packed_command(&redis::cmd("PING")).await
-        };
+        let asked =
+            async { line.connection().await?.send_packed_command(&redis::cmd("PING")).await };
         // Any answer will do, a refusal as well.
         if let Err(error) = asked.await {
             self.give_up(runtime, line, &error);

@@ -9,6 +9,8 @@ use redis::{
     RedisConnectionInfo, RedisResult,
 };
 
+use crate::builder::Times;
+use crate::connections::Connections;
 use crate::sentinels::Sentinels;
 
 /// Where a connection goes: each opening looks anew.
@@ -83,6 +85,17 @@ impl Manner {
         };
         let info = redis::IntoConnectionInfo::into_connection_info(address)?;
         self.certificates.client(info.set_redis_settings(self.login.clone()))
+    }
+
+    /// Connections to a server of the deployment.
+    pub(crate) fn connections(
+        &self,
+        host: &str,
+        port: u16,
+        times: Times,
+    ) -> RedisResult<Connections> {
+        let place = Place::Server(Arc::new(self.client(host, port)?));
+        Ok(Connections::new(place, times))
     }
 
     pub(crate) fn with_pushes(&self) -> Self {

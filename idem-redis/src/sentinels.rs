@@ -1,7 +1,6 @@
 //! Sentinels: asked which server is the master whenever a connection is opened.
 
 use std::io;
-use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -11,7 +10,7 @@ use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
 use crate::builder::Times;
 use crate::check::Greeting;
 use crate::connections::Connections;
-use crate::place::{Manner, Place};
+use crate::place::Manner;
 
 /// Who knows the master.
 #[derive(Debug)]
@@ -52,8 +51,7 @@ impl Sentinels {
 
     /// A server of the deployment.
     pub(crate) fn server(&self, host: &str, port: u16) -> RedisResult<Connections> {
-        let place = Place::Server(Arc::new(self.manner.client(host, port)?));
-        Ok(Connections::new(place, self.times))
+        self.manner.connections(host, port, self.times)
     }
 
     pub(crate) fn address(&self) -> String {

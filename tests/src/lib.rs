@@ -126,6 +126,21 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     panic!("not within a minute: {what}");
 }
 
+/// The rights that `docs/redis.md` asks for, those on the keys and channels of `shop` among them.
+///
+/// # Panics
+/// If they do not stand there.
+#[must_use]
+pub fn rights_asked_for() -> Vec<&'static str> {
+    let page = include_str!("../../docs/redis.md");
+    let command =
+        page.split("```").find_map(|code| code.trim().strip_prefix("ACL SETUSER idem on >… "));
+    command
+        .unwrap_or_else(|| panic!("no ACL SETUSER in docs/redis.md"))
+        .split_whitespace()
+        .collect()
+}
+
 /// The README's code, compiled and run with the doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

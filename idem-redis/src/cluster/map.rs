@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::load::{Load, load_of};
 use crate::builder::Times;
 use crate::connections::Connections;
-use crate::place::{Manner, Place};
+use crate::place::Manner;
 use crate::servers::Call;
 
 const SLOTS: u16 = 16_384;
@@ -40,8 +40,7 @@ impl Node {
         manner: &Manner,
         times: Times,
     ) -> RedisResult<Arc<Self>> {
-        let place = Place::Server(Arc::new(manner.client(host, port)?));
-        let connections = Connections::new(place, times);
+        let connections = manner.connections(host, port, times)?;
         Ok(Arc::new(Self { host: host.to_owned(), port, connections }))
     }
 

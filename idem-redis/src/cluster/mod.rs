@@ -188,8 +188,7 @@ impl Cluster {
 
     /// Any server of the cluster, by connections of its own.
     pub(crate) fn server(&self, host: &str, port: u16) -> RedisResult<Connections> {
-        let place = Place::Server(Arc::new(self.0.manner.client(host, port)?));
-        Ok(Connections::new(place, self.0.times))
+        self.0.manner.connections(host, port, self.0.times)
     }
 
     /// How many slots no node is known to serve.

@@ -18,7 +18,6 @@ mod versions;
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
@@ -38,7 +37,7 @@ use rounds::{Clock, Rounds};
 /// [`RedisBackend::doctor`](crate::RedisBackend::doctor).
 #[must_use = "it looks when it is awaited"]
 pub struct Doctor {
-    servers: Arc<Servers>,
+    servers: Servers,
     times: Times,
     prefix: Option<String>,
 }
@@ -46,7 +45,7 @@ pub struct Doctor {
 impl Doctor {
     /// `servers` are connected to anew, so that calls are not held up by the look.
     pub(crate) fn new(servers: &Servers, times: Times) -> Self {
-        Self { servers: Arc::new(servers.separate()), times, prefix: None }
+        Self { servers: servers.separate(), times, prefix: None }
     }
 
     /// The prefix of the `Idem`. With it the user's rights on its keys and channels are looked at;
@@ -57,7 +56,7 @@ impl Doctor {
     }
 
     async fn look(self) -> Result<Vec<Finding>, ConnectError> {
-        let mut findings = match &*self.servers {
+        let mut findings = match &self.servers {
             Servers::One(server) => self.look_at_one(server).await?,
             Servers::Cluster(cluster) => cluster::look(&self, cluster).await?,
         };

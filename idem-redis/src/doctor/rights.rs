@@ -66,6 +66,18 @@ const SLOTS: Need = Need {
     severity: Degrades,
     without: "slots that move, and masters that are replaced, are learned of late",
 };
+const MOVES: Need = Need {
+    commands: &[("asking", &[])],
+    severity: Endangers,
+    without: "while a slot is on its way to another node, calls of its records fail, and what runs \
+              cannot be renewed or stored",
+};
+const SILENCE: Need = Need {
+    commands: &[("ping", &[])],
+    severity: Notes,
+    without: "connections are asked all the same whether anybody is there, and `ACL LOG` fills",
+};
+const NEEDS: [&Need; 7] = [&RECORDS, &SCRIPTS, &CHANNELS, &TIME, &SLOTS, &MOVES, &SILENCE];
 /// What only the look itself takes.
 const LOOKS: [(Command, &str); 3] = [
     (INFO, "memory, persistence, replication"),
@@ -112,10 +124,10 @@ impl Rights {
 
 /// All that calls and the look send.
 pub(super) fn all(part: Part) -> Vec<Command> {
-    let needs = [RECORDS, SCRIPTS, CHANNELS, TIME, SLOTS];
-    let needed = needs.into_iter().flat_map(|need| need.commands).copied();
+    let needed = NEEDS.into_iter().flat_map(|need| need.commands).copied();
     let looks = LOOKS.into_iter().map(|(command, _)| command);
-    let is_there = |(name, _): &Command| part == Part::Node || !name.starts_with("cluster|");
+    let of_clusters = |name: &str| name.starts_with("cluster|") || name == "asking";
+    let is_there = |(name, _): &Command| part == Part::Node || !of_clusters(name);
     needed.chain(looks).filter(is_there).collect()
 }
 
@@ -185,7 +197,7 @@ pub(super) fn findings(seen: &Seen, prefix: Option<&str>) -> Vec<Finding> {
         findings.push(finding(Notes, what.to_owned(), advice.to_owned()));
     }
     let of_records = format!("{}:*", prefix.unwrap_or("prefix"));
-    for need in [&RECORDS, &SCRIPTS, &CHANNELS, &TIME, &SLOTS] {
+    for need in NEEDS {
         let absent = names(&seen.rights, need, May::Absent);
         if !absent.is_empty() {
             let what = format!("the server has no {}: {}", list(&absent), need.without);
@@ -267,6 +279,8 @@ mod tests {
             ("sunsubscribe", Degrades, "by polling"),
             ("time", Degrades, "fence"),
             ("cluster|slots", Degrades, "slots that move"),
+            ("asking", Endangers, "on its way"),
+            ("ping", Notes, "ACL LOG"),
             ("info", Notes, "memory"),
             ("config|get", Notes, "appendfsync"),
             ("cluster|info", Notes, "state of the cluster"),

@@ -6,28 +6,9 @@ use idem_redis::{ConnectError, RedisBackend};
 use idem_runtime::protocol::transition::{CompleteReply, DiscardReply, ReleaseReply, ReplaceReply};
 use idem_runtime::record::Owner;
 use idem_runtime::{Backend, Source};
-use idem_tests::{RedisServer, eventually};
+use idem_tests::{RedisServer, eventually, rights_asked_for};
 
 use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
-
-/// The rights that `docs/redis.md` asks for.
-const RIGHTS: [&str; 15] = [
-    "~shop:*",
-    "&shop:*",
-    "+set",
-    "+get",
-    "+pttl",
-    "+evalsha",
-    "+script|load",
-    "+setrange",
-    "+pexpire",
-    "+del",
-    "+time",
-    "+spublish",
-    "+ping",
-    "+ssubscribe",
-    "+sunsubscribe",
-];
 
 fn user(server: &RedisServer, rights: &[&str]) -> String {
     let user = [&["ACL", "SETUSER", "idem", "reset", "on", ">secret"], rights].concat();
@@ -42,7 +23,7 @@ async fn connect(url: &str) -> Result<RedisBackend, ConnectError> {
 #[tokio::test]
 async fn the_rights_that_are_asked_for_are_enough() {
     let server = RedisServer::start();
-    let backend = connect(&user(&server, &RIGHTS)).await.unwrap();
+    let backend = connect(&user(&server, &rights_asked_for())).await.unwrap();
     let owner = process_with(backend.clone(), |builder| builder);
     let waiter = process_with(backend, |builder| builder);
     let (first, second) = tokio::join!(
@@ -113,14 +94,14 @@ async fn a_wrong_password_is_told_at_connect_and_not_repeated() {
 #[tokio::test]
 async fn a_right_taken_away_is_an_answer() {
     let server = RedisServer::start();
-    let backend = connect(&user(&server, &RIGHTS)).await.unwrap();
+    let backend = connect(&user(&server, &rights_asked_for())).await.unwrap();
     let process = process_with(backend, |builder| builder);
     process.call("a", 1).await.unwrap();
     user(&server, &["~other:*", "+@all"]);
     let error = process.call("b", 2).await.unwrap_err();
     assert_eq!(error.kind(), idem_runtime::ErrorKind::Backend);
     assert!(!process.events.has("run_unprotected"));
-    user(&server, &RIGHTS);
+    user(&server, &rights_asked_for());
     assert_eq!(process.call("b", 2).await.unwrap().source, Source::Fresh);
 }
 

@@ -2,27 +2,9 @@
 
 use idem_redis::Severity::{Degrades, Endangers, Notes};
 use idem_redis::{Finding, RedisBackend, Topic};
-use idem_tests::RedisServer;
+use idem_tests::{RedisServer, rights_asked_for};
 
 use crate::kit::{builder, found, healthy, is_well, look, only};
-
-/// What `docs/redis.md` asks for, `&` for the channels and `~` for the keys of `shop`.
-const RIGHTS: [&str; 14] = [
-    "~shop:*",
-    "&shop:*",
-    "+set",
-    "+get",
-    "+pttl",
-    "+evalsha",
-    "+script|load",
-    "+setrange",
-    "+pexpire",
-    "+del",
-    "+time",
-    "+spublish",
-    "+ssubscribe",
-    "+sunsubscribe",
-];
 
 async fn connect(server: &RedisServer, rights: &[&str]) -> RedisBackend {
     give(server, rights);
@@ -47,13 +29,13 @@ async fn look_for(backend: &RedisBackend, prefix: &str) -> Vec<Finding> {
 #[tokio::test]
 async fn with_the_rights_that_are_asked_for_only_what_is_hidden_is_told() {
     let server = RedisServer::start();
-    let findings = look_for(&connect(&server, &RIGHTS).await, "shop").await;
+    let findings = look_for(&connect(&server, &rights_asked_for()).await, "shop").await;
     let hidden = only(&findings, Topic::Rights, Notes);
     assert!(hidden.what.contains("`info`, `config|get`"), "{hidden}");
     assert_eq!(found(&findings).len(), 1, "{findings:#?}");
     nothing_was_denied(&server);
     // With these the server's settings show.
-    let more = [&RIGHTS[..], &["+info", "+config|get"]].concat();
+    let more = [&rights_asked_for()[..], &["+info", "+config|get"]].concat();
     let findings = look_for(&connect(&server, &more).await, "shop").await;
     only(&findings, Topic::Persistence, Endangers);
     assert_eq!(found(&findings).len(), 1, "{findings:#?}");
@@ -62,7 +44,7 @@ async fn with_the_rights_that_are_asked_for_only_what_is_hidden_is_told() {
 #[tokio::test]
 async fn each_right_that_is_taken_away_is_named() {
     let server = healthy();
-    let more = [&RIGHTS[..], &["+info", "+config|get"]].concat();
+    let more = [&rights_asked_for()[..], &["+info", "+config|get"]].concat();
     let backend = connect(&server, &more).await;
     is_well(&look_for(&backend, "shop").await);
     for right in &more[2..] {
@@ -72,7 +54,7 @@ async fn each_right_that_is_taken_away_is_named() {
         let findings = look_for(&backend, "shop").await;
         let severity = match name {
             "time" | "spublish" | "ssubscribe" | "sunsubscribe" => Degrades,
-            "info" | "config|get" => Notes,
+            "info" | "config|get" | "ping" => Notes,
             _ => Endangers,
         };
         let finding = only(&findings, Topic::Rights, severity);
@@ -92,7 +74,7 @@ async fn each_right_that_is_taken_away_is_named() {
 #[tokio::test]
 async fn keys_and_channels_of_another_prefix() {
     let server = RedisServer::start();
-    let backend = connect(&server, &RIGHTS).await;
+    let backend = connect(&server, &rights_asked_for()).await;
     let findings = look_for(&backend, "shop-2").await;
     let told: Vec<_> =
         found(&findings)[..2].iter().map(|one| (one.severity, &*one.advice)).collect();

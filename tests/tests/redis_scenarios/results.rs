@@ -161,6 +161,10 @@ struct Reordered {
     id: u64,
 }
 
+fn no_reason_to_run<T>() -> Result<T, Error> {
+    panic!("an outcome that cannot be read is no reason to run")
+}
+
 /// Stores an outcome as the older struct and reads it as the newer one, each in a process of its own.
 async fn read_as<C, T>(world: &World, key: &str) -> Result<T, ErrorKind>
 where
@@ -173,11 +177,8 @@ where
         stored.run(|_| async { Ok::<_, Error>(Old { id: 258, note: "paid".to_owned() }) }).await;
     assert_eq!(stored.unwrap().source, Source::Fresh);
     let stands = world.stands(key);
-    let read = newer.idem.call(OPERATION).key(key).codec::<C>().run(|_| async {
-        panic!("an outcome that cannot be read is no reason to run");
-        #[allow(unreachable_code, reason = "names the type")]
-        Err::<T, Error>(unreachable!())
-    });
+    let read =
+        newer.idem.call(OPERATION).key(key).codec::<C>().run(|_| async { no_reason_to_run::<T>() });
     let read = read.await.map(|outcome| outcome.value).map_err(|error| error.kind());
     assert_eq!(world.stands(key), stands, "reading changes nothing");
     read

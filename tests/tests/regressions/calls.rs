@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use idem_runtime::backend::Backend;
 use idem_runtime::record::{Owner, Record};
+use idem_runtime::testing::Operation;
 use idem_runtime::{
-    Error, ErrorKind, Fingerprint, Key, OnDuplicate, OnOutage, Outcome, RecordKey, lease,
+    Error, ErrorKind, Fingerprint, Key, OnDuplicate, OnOutage, Outcome, RecordKey, Source, lease,
 };
 use idem_tests::{LEASE, Process, TTL, World};
 use tokio::sync::oneshot;
@@ -161,4 +162,17 @@ async fn a_drop_of_the_body_saw_no_lease() {
     idem_tests::eventually("it runs", || process.events.has("renewed")).await;
     call.abort();
     assert!(seen.await.unwrap());
+}
+
+/// A record that had ended before the body ran was told as another owner's, which is a line to act on.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_gone_was_told_as_taken() {
+    let process = World::new().process();
+    // Half of the lease passes before the begin is answered, the rest before the renewal arrives.
+    process.faults.fail_after(Operation::Begin, 1);
+    process.faults.delay(Operation::Begin, LEASE / 2, 1);
+    process.faults.delay(Operation::Renew, LEASE, 1);
+    let outcome = process.idem.call("op").key("k").run(|_| async { Ok::<_, Error>(1) });
+    assert_eq!(outcome.await.unwrap().source, Source::Fresh);
+    assert!(process.events.has("lease_gone") && !process.events.has("lease_lost"));
 }

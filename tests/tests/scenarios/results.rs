@@ -160,6 +160,10 @@ mod changed {
     }
 }
 
+fn no_reason_to_run<T>() -> Result<T, Error> {
+    panic!("an outcome that cannot be read is no reason to run")
+}
+
 /// What a newer struct makes of an outcome stored by an older one: read correctly where the codec
 /// keeps field names, `Unreadable` otherwise; never another value, never a second run.
 #[tokio::test(start_paused = true)]
@@ -171,11 +175,12 @@ async fn changed_type() {
         let stored =
             process.idem.call("op").key("k").codec::<C>().run(|_| async { Ok::<_, Error>(old) });
         assert!(stored.await.unwrap().stored);
-        let read = process.idem.call("op").key("k").codec::<C>().run(|_| async {
-            panic!("an outcome that cannot be read is no reason to run");
-            #[allow(unreachable_code, reason = "names the type")]
-            Err::<T, Error>(unreachable!())
-        });
+        let read = process
+            .idem
+            .call("op")
+            .key("k")
+            .codec::<C>()
+            .run(|_| async { no_reason_to_run::<T>() });
         read.await.map(|outcome| outcome.value).map_err(|error| error.kind())
     }
     async fn with_names<C: Codec>() {

@@ -8,7 +8,7 @@ use idem_runtime::record::Owner;
 use idem_runtime::{Backend, Source};
 use idem_tests::{RedisServer, eventually, rights_asked_for};
 
-use crate::kit::{LONG, outcome, process_with, record_key, reservation, reserved};
+use crate::kit::{LONG, Process, outcome, process_with, record_key, reservation, reserved};
 
 fn user(server: &RedisServer, rights: &[&str]) -> String {
     let user = [&["ACL", "SETUSER", "idem", "reset", "on", ">secret"], rights].concat();
@@ -44,18 +44,11 @@ async fn the_rights_that_are_asked_for_are_enough() {
     assert!(denied.is_empty(), "{denied:?}");
 }
 
-/// Without the right to publish, an outcome is stored all the same; without the right to subscribe,
-/// whoever waits gets it by polling.
-#[tokio::test]
-async fn without_channels_outcomes_are_stored_and_waits_end() {
-    let server = RedisServer::start();
-    let url = user(&server, &["~*", "resetchannels", "+@all"]);
-    let backend = connect(&url).await.unwrap();
-    let owner = process_with(backend.clone(), |builder| builder);
-    let waiter = process_with(backend, |builder| builder);
+/// The owner ends once the waiter has sent `command`, and the waiter gets its outcome.
+async fn is_waited_for(server: &RedisServer, owner: &Process, waiter: &Process, command: &str) {
     let (first, second) = tokio::join!(
         owner.call_until("a", 1, async {
-            eventually("a waiter has looked", || server.calls("pttl") > 0).await;
+            eventually("the waiter waits", || server.calls(command) > 0).await;
         }),
         async {
             eventually("the owner has begun", || server.calls("set") > 0).await;
@@ -65,6 +58,18 @@ async fn without_channels_outcomes_are_stored_and_waits_end() {
     assert!(first.unwrap().stored);
     let second = second.unwrap();
     assert_eq!((second.value, second.source), (1, Source::Waited));
+}
+
+/// Without the right to publish, an outcome is stored all the same; without the right to subscribe,
+/// whoever waits gets it by polling.
+#[tokio::test]
+async fn without_channels_outcomes_are_stored_and_waits_end() {
+    let server = RedisServer::start();
+    let url = user(&server, &["~*", "resetchannels", "+@all"]);
+    let backend = connect(&url).await.unwrap();
+    let owner = process_with(backend.clone(), |builder| builder);
+    let waiter = process_with(backend, |builder| builder);
+    is_waited_for(&server, &owner, &waiter, "pttl").await;
 }
 
 #[tokio::test]
@@ -137,17 +142,6 @@ async fn a_waiter_who_is_never_told_polls() {
     let silent = connect(&user(&server, &["~*", "resetchannels", "+@all"])).await.unwrap();
     let owner = process_with(silent, |builder| builder);
     let waiter = process_with(connect(&server.url()).await.unwrap(), |builder| builder);
-    let (first, second) = tokio::join!(
-        owner.call_until("a", 1, async {
-            eventually("a waiter subscribes", || server.calls("ssubscribe") > 0).await;
-        }),
-        async {
-            eventually("the owner has begun", || server.calls("set") > 0).await;
-            waiter.call("a", 2).await
-        },
-    );
-    assert!(first.unwrap().stored);
-    let second = second.unwrap();
-    assert_eq!((second.value, second.source), (1, Source::Waited));
+    is_waited_for(&server, &owner, &waiter, "ssubscribe").await;
     assert_eq!(server.calls("spublish"), 0);
 }

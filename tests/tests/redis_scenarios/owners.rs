@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use idem_runtime::ErrorKind;
 use idem_tests::LEASE;
-use idem_tests::caller::{Call, Done, Ends, OnDuplicate};
+use idem_tests::caller::{Call, Caller, Done, Ends, OnDuplicate};
 
 use crate::kit::{LONG, World, assert_refused, caller, wait_until};
 
@@ -54,11 +54,8 @@ fn killed_owner() {
     assert_eq!(world.ledger.effects(), ["a 2"]);
 }
 
-/// A's whole process stands still for two leases, in which B runs and completes. When A goes on, its
-/// completion is refused: it was told to finish before it could see that its key is lost.
-#[test]
-fn paused_process() {
-    let world = World::start();
+/// A, which still stands still after two leases, and what B has left of its key since.
+fn overtaken(world: &World) -> (Caller, (Option<Vec<u8>>, Option<i64>)) {
     let settings = world.settings().on_duplicate(OnDuplicate::WaitFor(LONG));
     let (mut a, mut b) = (caller(&settings), caller(&settings));
     a.begin(Call::of("a", 1).ends(Ends::WhenTold));
@@ -67,6 +64,15 @@ fn paused_process() {
     assert_eq!(b.answer_to(Call::of("a", 2)), Ok(fresh(2)));
     let stands = world.stands("a");
     sleep((LEASE * 2).saturating_sub(paused.elapsed()));
+    (a, stands)
+}
+
+/// A's whole process stands still for two leases, in which B runs and completes. When A goes on, its
+/// completion is refused: it was told to finish before it could see that its key is lost.
+#[test]
+fn paused_process() {
+    let world = World::start();
+    let (mut a, stands) = overtaken(&world);
     a.finish("a");
     a.resume();
     assert_refused(&a.answer("a"), ErrorKind::LeaseLost);
@@ -79,14 +85,7 @@ fn paused_process() {
 #[test]
 fn paused_process_that_hears_of_its_loss_first() {
     let world = World::start();
-    let settings = world.settings().on_duplicate(OnDuplicate::WaitFor(LONG));
-    let (mut a, mut b) = (caller(&settings), caller(&settings));
-    a.begin(Call::of("a", 1).ends(Ends::WhenTold));
-    a.pause();
-    let paused = Instant::now();
-    assert_eq!(b.answer_to(Call::of("a", 2)), Ok(fresh(2)));
-    let stands = world.stands("a");
-    sleep((LEASE * 2).saturating_sub(paused.elapsed()));
+    let (mut a, stands) = overtaken(&world);
     a.resume();
     a.event("lease_lost");
     assert!(!a.is_answered("a"), "its action goes on");

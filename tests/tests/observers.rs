@@ -157,3 +157,31 @@ async fn events_are_counted() {
         ["idem_executed_seconds", "idem_renewal_lateness_seconds", "idem_waited_seconds"];
     assert_eq!(histograms.into_iter().collect::<Vec<_>>(), expected);
 }
+
+/// What goes with the process is told, and nothing is where nothing does.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_that_leaves_something_says_so() {
+    let _alone = ALONE.lock().await;
+    let (lines, _listening) = listen();
+    let told = || {
+        let lines = lines.0.lock().unwrap();
+        lines
+            .iter()
+            .filter(|line| line.contains("shut down before all was done"))
+            .cloned()
+            .collect()
+    };
+    for (away, expected) in [(false, 0), (true, 1)] {
+        let process = World::new().process();
+        let faults = process.faults.clone();
+        let outcome = process.idem.call("op").key("k").run(|_| async move {
+            faults.away(away);
+            Ok::<_, Error>(1_u64)
+        });
+        assert_eq!(outcome.await.unwrap().stored, !away);
+        assert_eq!(process.idem.shutdown(LEASE / 10).await.is_clean(), !away);
+        let told: Vec<String> = told();
+        assert_eq!(told.len(), expected, "{told:?}");
+        assert!(told.iter().all(|line| line.starts_with("WARN") && line.contains("unsettled=1")));
+    }
+}

@@ -16,12 +16,15 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Sends an operation, again and again where it is not answered, until `until`.
 ///
-/// Gives the first answer, or the error that is an answer, or the last of the unanswered ones.
+/// Gives the first answer, or the error that is an answer, or the last of the unanswered ones. No
+/// repeat leaves at `until` or later: that may be the end of what its sender may still say.
 pub(crate) async fn ask<'a, T>(
     clock: Clock,
     until: Moment,
     mut send: impl FnMut() -> Boxed<'a, Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
+    // However long its pause would be, the last try leaves while it can still be answered.
+    let last_try = until.before(FIRST_PAUSE);
     let (mut pause, mut last) = (FIRST_PAUSE, None);
     loop {
         let error = match bounded(clock, until, send()).await {
@@ -30,12 +33,15 @@ pub(crate) async fn ask<'a, T>(
             None => return Err(last.unwrap_or_else(no_answer)),
         };
         let now = clock.now();
-        if now >= until {
+        if now >= last_try {
             return Err(error);
         }
-        // The last try is at the end, however long the pause would be.
-        let pause_ends = now.after(jittered(pause)).min(until);
+        let pause_ends = now.after(jittered(pause)).min(last_try);
         tokio::time::sleep_until(clock.instant(pause_ends)).await;
+        // It may have been suspended meanwhile.
+        if clock.now() >= until {
+            return Err(error);
+        }
         (pause, last) = ((pause * 2).min(LONGEST_PAUSE), Some(error));
     }
 }
@@ -66,4 +72,41 @@ pub(crate) fn jittered(pause: Duration) -> Duration {
     // Without randomness the pause is merely a fixed one.
     let _ = getrandom::fill(&mut byte);
     pause / 2 + pause.mul_f64(f64::from(byte[0]) / 512.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(2);
+
+    /// Asks a store that never answers, for [`TIMEOUT`]; counts the tries, and notes when the last left.
+    async fn ask_in_vain(clock: Clock, tries: &Cell<(u32, Moment)>) {
+        let send = || {
+            tries.set((tries.get().0 + 1, clock.now()));
+            Box::pin(async { Err::<(), _>(no_answer()) }) as Boxed<'_, _>
+        };
+        ask(clock, clock.now().after(TIMEOUT), send).await.unwrap_err();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_try_leaves_while_it_can_still_be_answered() {
+        let (clock, tries) = (Clock::start(), Cell::new((0, Moment::ORIGIN)));
+        ask_in_vain(clock, &tries).await;
+        let (count, last) = tries.get();
+        assert!(count > 5, "{count} tries");
+        assert_eq!(last, Moment::ORIGIN.after(TIMEOUT - FIRST_PAUSE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_was_suspended_repeats_nothing_afterwards() {
+        let (clock, tries) = (Clock::start(), Cell::new((0, Moment::ORIGIN)));
+        let mut asking = std::pin::pin!(ask_in_vain(clock, &tries));
+        poll_fn(|task| Poll::Ready(assert!(asking.as_mut().poll(task).is_pending()))).await;
+        tokio::time::advance(TIMEOUT).await;
+        asking.await;
+        assert_eq!(tries.get().0, 1);
+    }
 }

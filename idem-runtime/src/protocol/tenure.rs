@@ -124,14 +124,14 @@ impl Tenure {
     /// Whether this owner may still send something other than a release.
     ///
     /// The window ends lease + ttl after the last confirmed renewal, or ttl after the first
-    /// complete was sent: later, an outcome that was stored may have expired, and a begin again
+    /// complete was sent: from then on an outcome that was stored may have expired, and a begin again
     /// would revive it. No later reply opens it again.
     pub fn window_is_open(&mut self, now: Moment) -> bool {
         self.observe(now);
         !self.closed
     }
 
-    /// When the window ends, as far as is known now.
+    /// When the window ends, as far as is known now; that moment is outside of it.
     #[must_use]
     pub fn window_end(&self) -> Moment {
         let unconfirmed = self.confirmed.after(self.lease.saturating_add(self.ttl));
@@ -140,7 +140,7 @@ impl Tenure {
     }
 
     fn window_has_ended(&self, now: Moment) -> bool {
-        now > self.window_end()
+        now >= self.window_end()
     }
 }
 
@@ -200,10 +200,10 @@ mod tests {
     #[test]
     fn the_window_ends_after_lease_and_ttl_and_stays_closed() {
         let mut tenure = Tenure::taken(LEASE, TTL, at(0));
-        assert!(tenure.window_is_open(at(90)));
+        assert!(tenure.window_is_open(at(89)));
+        assert!(!tenure.window_is_open(at(90)));
+        tenure.renewed(at(89), at(91));
         assert!(!tenure.window_is_open(at(91)));
-        tenure.renewed(at(89), at(92));
-        assert!(!tenure.window_is_open(at(92)));
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
         tenure.completing(at(5));
         tenure.renewed(at(50), at(50));
         tenure.completing(at(60));
-        assert!(tenure.window_is_open(at(65)));
-        assert!(!tenure.window_is_open(at(66)));
+        assert!(tenure.window_is_open(at(64)));
+        assert!(!tenure.window_is_open(at(65)));
     }
 
     #[test]

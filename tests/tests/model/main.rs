@@ -34,4 +34,3 @@ mod report;
 
 mod settings_hold;
 mod mutants_die;
-mod known_gaps;

@@ -35,6 +35,8 @@ pub(crate) enum Mutant {
     // Of the end.
     AgainNotWaitedFor,
     WritesAfterWindow,
+    RepeatsAfterWindow,
+    ReleaseForgets,
 }
 
 impl Mutant {

@@ -148,3 +148,28 @@ fn model_kills_an_owner_that_writes_after_its_window() {
     let faults = &[Fault::ReplyLost, Fault::Pause];
     kill(&rerun(Mutant::WritesAfterWindow, faults), "an expired outcome stays expired");
 }
+
+/// An owner that is paused between two tries sends once more after its window. If a begin of its own
+/// that was held back arrives just then, an outcome that has expired is stored again.
+#[test]
+fn model_kills_a_repeat_after_the_window() {
+    let mut setting = Setting::of("rerun, a pause between two tries", Policy::DEFAULT)
+        .faults(3, &[Fault::Twice, Fault::ReplyLost, Fault::Pause]);
+    setting.mutant = Some(Mutant::RepeatsAfterWindow);
+    setting.body = (0, 0);
+    setting.errors = false;
+    setting.calm = 8;
+    kill(&setting, "an expired outcome stays expired");
+}
+
+/// Its body has run and its outcome is not on record: under `refuse` and `reconcile` the call after its
+/// release runs the body a second time.
+#[test]
+fn model_kills_a_release_after_the_window_that_forgets() {
+    let policy = Policy { retention: 9, ..Policy::REFUSE };
+    let mut setting =
+        Setting::of("refuse, a ttl shorter than the retention", policy).faults(1, &[Fault::Pause]);
+    setting.mutant = Some(Mutant::ReleaseForgets);
+    setting.calm = 12;
+    kill(&setting, "a crash is remembered until decided");
+}

@@ -78,11 +78,6 @@ impl Explored {
 /// Lets the checker find what a mutant breaks, and fails if that is nothing, or another property.
 pub(crate) fn kill(setting: &Setting, property: &str) {
     let mutant = setting.mutant.expect("a mutant");
-    find(setting, &format!("mutant {mutant:?} is killed"), property);
-}
-
-/// Lets the checker find what a setting breaks, and fails if that is nothing, or another property.
-pub(crate) fn find(setting: &Setting, what: &str, property: &str) {
     let since = Instant::now();
     let checker = Protocol::new(setting.clone())
         .checker()
@@ -93,15 +88,15 @@ pub(crate) fn find(setting: &Setting, what: &str, property: &str) {
     let states = checker.unique_state_count();
     let found = checker.discoveries().into_iter().next();
     let Some((broken, path)) = found else {
-        panic!("it is not so that {what}: {states} states of `{}` hold", setting.name)
+        panic!("mutant {mutant:?} survives: {states} states of `{}` hold", setting.name)
     };
     let story = story(&path);
     say(&format!(
-        "model: {what} by `{broken}` in {} steps ({states} states, {took:.1} s; {}):\n{story}",
+        "model: mutant {mutant:?} is killed by `{broken}` in {} steps ({states} states, {took:.1} s; {}):\n{story}",
         path.into_actions().len(),
         setting.name,
     ));
-    assert_eq!(broken, property, "{what}, by another property:\n{story}");
+    assert_eq!(broken, property, "{mutant:?} is killed by another property:\n{story}");
 }
 
 /// Past the harness, which keeps the output of tests that pass to itself.

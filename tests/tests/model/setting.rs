@@ -87,11 +87,6 @@ pub(crate) struct Setting {
     pub(crate) operator: bool,
     pub(crate) faults: u8,
     pub(crate) kinds: Vec<Fault>,
-    /// Whether a release by an owner whose body has come to a value forgets a crash, if it had lapsed:
-    /// see `known_gaps`.
-    pub(crate) release_forgets: bool,
-    /// Whether a question about an outcome is repeated after the window: see `known_gaps`.
-    pub(crate) repeats_after_window: bool,
     /// How many commands of one owner the adversary holds back at a time.
     pub(crate) held_back: usize,
     /// From here on there are no new faults.
@@ -119,8 +114,6 @@ impl Setting {
             operator: false,
             faults: 1,
             kinds: MESSAGES.into_iter().chain([Fault::Crash, Fault::Pause]).collect(),
-            release_forgets: false,
-            repeats_after_window: false,
             held_back: 1,
             faults_until: Tick::MAX,
             calm: 6,

@@ -154,10 +154,17 @@ impl Turn<'_> {
         self.over(caller, if ignores { Situation::Ignored } else { Situation::LeaseLost });
     }
 
-    /// `Settled::TooLate`: nothing but a release is sent any more.
+    /// `Settled::TooLate`: nothing but a release is sent any more, and where a crash is remembered not
+    /// even that.
     fn too_late(&mut self, caller: usize) {
         self.reach(Situation::TooLate);
-        self.release(caller);
+        let wanted = self.policy(caller).remembered();
+        let forgets = self.setting.is(Mutant::ReleaseForgets);
+        if forgets || self.attempt(caller).remembered.max(wanted) == 0 {
+            self.release(caller);
+        } else {
+            self.set(caller, Call::Over);
+        }
     }
 
     /// `settle::free`, by the call or by the keeper.

@@ -7,6 +7,7 @@ use idem_runtime::protocol::Moment;
 
 use crate::message::{Ask, Fate, Purpose};
 use crate::model::Protocol;
+use crate::mutants::Mutant;
 use crate::operator::Operation;
 use crate::record::Id;
 use crate::running::{Answer, End, Starting};
@@ -109,8 +110,12 @@ impl Open<'_> {
         let now = moment(world.now);
         // A waiter that is answered looks again: it ends by its answer, not by its patience.
         let waits = ask.purpose == Purpose::Look;
-        // A repeat whose pause ends late is sent once more, however late that is.
-        let again = |sent| sent < world.now && (moment(sent) <= until || waits);
+        // The mutant's repeat, whose pause ends late, is sent once more, however late that is.
+        let in_time = |sent| match self.turn.setting.is(Mutant::RepeatsAfterWindow) {
+            true => moment(sent) <= until,
+            false => now < until,
+        };
+        let again = |sent| sent < world.now && (in_time(sent) || waits);
         if ask.sent.is_none_or(again) {
             self.send(caller, owner, ask.purpose, Channel::Call);
         }
@@ -173,7 +178,7 @@ impl Open<'_> {
             Stage::Settling if self.turn.settles_unasked(attempt) => {
                 self.due(Step::SettleUnasked(caller));
                 let tried = attempt.ask.is_some_and(|ask| ask.tried);
-                if tried && !attempt.lost && self.turn.setting.repeats_after_window {
+                if tried && !attempt.lost && self.turn.setting.is(Mutant::RepeatsAfterWindow) {
                     self.ask_of_attempt(caller, attempt);
                 }
             }

@@ -196,7 +196,7 @@ impl Turn<'_> {
     /// has not asked, or frees what its body has done; so does an operator.
     fn settles(&mut self, by: Id, before: Option<Kept>, command: &Command) {
         let now = self.world.now;
-        let frees = self.setting.release_forgets && matches!(command, Command::Release(_));
+        let frees = matches!(command, Command::Release(_));
         let leaves_open = |attempt: &Attempt| {
             attempt.owner == by && (attempt.must_lapse || frees && attempt.done)
         };

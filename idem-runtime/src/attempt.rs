@@ -12,6 +12,7 @@ use atomic_waker::AtomicWaker;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::{Error, ErrorKind};
 use crate::event::EventKind;
 use crate::fingerprint::Fingerprint;
 use crate::flight::Seat;
@@ -62,6 +63,8 @@ struct Progress {
     /// A takeover that reconcile has not answered, or whose body has not started, is never
     /// released: that would forget the crash.
     must_lapse: bool,
+    /// The body has been polled, or is about to be.
+    started: bool,
     renewal_due: Moment,
     renewing: bool,
     told_at_risk: bool,
@@ -84,6 +87,7 @@ impl Attempt {
             stage: Stage::Starting,
             remembered: taken.remembered,
             must_lapse: taken.takeover,
+            started: false,
             renewal_due: tenure.first_renewal(),
             renewing: false,
             told_at_risk: false,
@@ -140,6 +144,10 @@ impl Attempt {
 
     pub(crate) fn tell(&self, kind: EventKind<'_>) {
         self.core().observers.tell(self.key(), kind);
+    }
+
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        Error::about(kind, self.key(), self.core().observers.shown())
     }
 
     /// Whether this attempt, or one whose body it was called in, runs under `key` of `core`.
@@ -218,6 +226,7 @@ impl Attempt {
             return Starting::NotYet;
         }
         progress.stage = Stage::Running;
+        progress.started = true;
         progress.must_lapse = false;
         if let Some(deadline) = self.terms.deadline {
             progress.action_deadline = now.after(deadline);
@@ -300,6 +309,17 @@ impl Attempt {
     /// Whether the reservation may be freed, or has to lapse.
     pub(crate) fn may_release(&self) -> bool {
         !lock(&self.progress).must_lapse
+    }
+
+    /// Whether the body has been polled, or is about to be.
+    pub(crate) fn has_started(&self) -> bool {
+        lock(&self.progress).started
+    }
+
+    /// Whether the store has no record of this attempt, or another's: before its body ran.
+    pub(crate) fn is_forfeited(&self) -> bool {
+        let progress = lock(&self.progress);
+        progress.lost || progress.forfeited
     }
 
     /// Runs a rule of the owner's own account.

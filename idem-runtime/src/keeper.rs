@@ -18,7 +18,7 @@ use crate::attempt::Attempt;
 use crate::backend::DynBackend;
 use crate::idem::Core;
 use crate::protocol::Moment;
-use crate::record::{Owner, Record};
+use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::run::stopped_at_deadline;
 
@@ -59,6 +59,8 @@ pub(crate) enum Job {
     Release(Arc<Attempt>),
     /// Free what a begin that was given up may have reserved.
     Forget { key: RecordKey, owner: Owner, lease: Duration },
+    /// Put back what a worker took and did not start.
+    GiveBack { key: RecordKey, seen: Head, by: Record, life: Duration, patience: Duration },
     /// Store an outcome; the caller has it.
     Complete(Arc<Attempt>, Record),
 }

@@ -79,6 +79,18 @@ pub const LEASE_RANGE: (Duration, Duration) =
 /// The longest ttl, deadline and retention: ten years.
 pub const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
 
+/// What an owner does that finds nothing where its reservation was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnGone {
+    /// It begins again, under the same owner.
+    #[default]
+    BeginAgain,
+    /// The owner of a receipt begins again unless the run that the receipt names is over.
+    ReadRun,
+    /// A run's worker ends: whoever asks for the run finds it gone, and starts another.
+    Stop,
+}
+
 /// What one call goes by, resolved from its attribute and the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
@@ -91,6 +103,7 @@ pub(crate) struct Terms {
     pub(crate) on_drop: OnDrop,
     pub(crate) on_crash: OnCrash,
     pub(crate) on_outage: OnOutage,
+    pub(crate) on_gone: OnGone,
 }
 
 impl Default for Terms {
@@ -106,6 +119,7 @@ impl Default for Terms {
             on_drop: OnDrop::default(),
             on_crash: OnCrash::default(),
             on_outage: OnOutage::default(),
+            on_gone: OnGone::default(),
         }
     }
 }

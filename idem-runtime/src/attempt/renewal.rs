@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Attempt, Progress, Stage, Stop};
 use crate::backend::{BackendError, Renewal};
 use crate::event::{EventKind, Phase};
-use crate::policy::OnLost;
+use crate::policy::{OnGone, OnLost};
 use crate::protocol::Moment;
 use crate::protocol::transition::{BeginReply, RenewReply};
 use crate::record::{Head, Standing, State};
@@ -151,10 +151,15 @@ impl Attempt {
                 progress.forfeited |= matches!(progress.stage, Stage::Starting | Stage::Asking);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
                 let runs = progress.stage == Stage::Running && progress.stop.is_none();
-                if runs && may_begin {
+                if runs && may_begin && self.terms.on_gone != OnGone::Stop {
                     self.reserving_again.store(true, Ordering::SeqCst);
                     after = AfterReply::ReserveAgain;
                 }
+            }
+            // Its worker has seen to the receipt already.
+            Ok(RenewReply::Completed) if self.terms.on_gone == OnGone::ReadRun => {
+                progress.renewal_due = Moment::NEVER;
+                progress.told_at_risk = true;
             }
             Ok(RenewReply::Taken | RenewReply::Completed) | Err(_) => {}
         }
@@ -180,7 +185,13 @@ impl Attempt {
                     self.tell(EventKind::RenewedLate { late });
                 }
             }
-            Ok(RenewReply::Gone) => self.tell(EventKind::LeaseGone),
+            Ok(RenewReply::Gone) => {
+                self.tell(EventKind::LeaseGone);
+                if self.terms.on_gone == OnGone::Stop && stage == Stage::Running {
+                    self.lost(Phase::Running);
+                }
+            }
+            Ok(RenewReply::Completed) if self.terms.on_gone == OnGone::ReadRun => {}
             // The completion finds out by itself: it may be its own outcome that stands.
             Ok(_) if stage == Stage::Settling => {}
             Ok(_) if stage == Stage::Running => self.lost(Phase::Running),

@@ -22,7 +22,7 @@ type Coding = (u8, u32);
 
 impl Action {
     /// Settles the key by what the action ended with. `Err`: its value is not the outcome.
-    pub(super) async fn settle(
+    pub(crate) async fn settle(
         &mut self,
         source: Source,
         ending: Ending,
@@ -94,9 +94,7 @@ async fn store(
         Settled::Refused | Settled::TooLate if attempt.terms().on_lost == OnLost::Ignore => {
             Ok(false)
         }
-        Settled::Refused | Settled::TooLate => {
-            Err(Error::about(ErrorKind::LeaseLost, attempt.key(), attempt.core().observers.shown()))
-        }
+        Settled::Refused | Settled::TooLate => Err(attempt.error(ErrorKind::LeaseLost)),
     }
 }
 

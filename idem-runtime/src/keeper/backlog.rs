@@ -52,7 +52,7 @@ impl Backlog {
         for (_core, job) in self.take() {
             match job {
                 Job::Release(attempt) | Job::Complete(attempt, _) => drop(Ends(attempt)),
-                Job::Forget { .. } => {}
+                Job::Forget { .. } | Job::GiveBack { .. } => {}
             }
             self.done();
         }
@@ -67,7 +67,7 @@ impl Backlog {
     /// stand in line behind releases.
     pub(super) const fn limit(&self, job: &Job) -> &Semaphore {
         match job {
-            Job::Release(_) | Job::Forget { .. } => &self.releases,
+            Job::Release(_) | Job::Forget { .. } | Job::GiveBack { .. } => &self.releases,
             Job::Complete(..) => &self.completions,
         }
     }

@@ -1,0 +1,115 @@
+//! The end of a run: stored over the worker's reservation, or told why it could not be.
+
+use std::sync::Arc;
+
+use super::give_back::GiveBack;
+use super::run_id::RunId;
+use super::run_record::{Dispatched, RunRecord, RunState, VERSION};
+use super::store::RunStore;
+use crate::ask::ask;
+use crate::attempt::Attempt;
+use crate::backend::BackendError;
+use crate::call::Action;
+use crate::codec::OWN;
+use crate::error::{Error, ErrorKind};
+use crate::event::EventKind;
+use crate::observe::Source;
+use crate::protocol::transition::ReplaceReply;
+use crate::record::Flags;
+use crate::run::stopped;
+use crate::value::{Encoded, Ending};
+
+/// A run whose body has ended, or is not to be polled any more.
+pub(super) struct End<'a> {
+    pub(super) store: RunStore<'a>,
+    pub(super) run: RunId,
+    pub(super) attempt: &'a Arc<Attempt>,
+    pub(super) dispatch: Dispatched,
+}
+
+impl End<'_> {
+    /// Stores the end of the run. A store that does not answer in time is left to the keeper.
+    pub(super) async fn store(&self, action: &mut Action, state: RunState) -> Result<(), Error> {
+        let ended = state.name();
+        let record = RunRecord::ended(self.dispatch.clone(), state);
+        let (flags, payload) = (Flags::default(), record.payload());
+        let ending = Ending::Store(Encoded { flags, payload, not_kept: None });
+        match action.settle(Source::Fresh, ending, (OWN, VERSION)).await {
+            Ok(()) => {
+                self.tell(ended);
+                Ok(())
+            }
+            Err(error) => Err(self.with_status(error).await),
+        }
+    }
+
+    /// Puts the run into a state from which it may be tried again.
+    pub(super) async fn give_back(&self, back: GiveBack, state: RunState) -> Result<(), Error> {
+        let core = self.attempt.core();
+        let name = state.name();
+        let settling = self.attempt.start_settling(core.clock.now());
+        if let Err(stop) = settling {
+            back.disarm();
+            return Err(self.with_status(stopped(self.attempt, stop)).await);
+        }
+        let record = RunRecord::waiting(self.dispatch.clone(), state.clone());
+        let by = record.completed(crate::record::Owner::fresh(), self.attempt.taken().number);
+        let seen = self.attempt.reservation().head();
+        let replace = || core.store.replace(self.attempt.key(), seen, &by, record.life(), None);
+        let replaced = ask(core.clock, self.store.until(), replace).await;
+        self.attempt.end();
+        self.attempt.seat().vacate();
+        match replaced {
+            Ok(ReplaceReply::Replaced) => {
+                back.disarm();
+                self.tell(name);
+                Ok(())
+            }
+            Ok(ReplaceReply::Stands(_)) => {
+                back.disarm();
+                Err(self.with_status(self.attempt.error(ErrorKind::LeaseLost)).await)
+            }
+            // Not known to be given back: the keeper goes on.
+            Err(_) => {
+                back.hand(state);
+                Ok(())
+            }
+        }
+    }
+
+    /// The body was stopped. Past its deadline the run has failed, and as its body is dropped there is
+    /// nothing to hold it for; a lease that was lost has nothing to store.
+    pub(super) async fn stopped(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::DeadlineExceeded {
+            return self.with_status(error).await;
+        }
+        let core = self.attempt.core();
+        let state = RunState::Failed("it ran past its deadline".to_owned());
+        let name = state.name();
+        let record = RunRecord::ended(self.dispatch.clone(), state);
+        let outcome = record.completed(self.attempt.owner(), self.attempt.taken().number);
+        let complete = || core.store.complete(self.attempt.key(), &outcome, record.life());
+        // Otherwise its lease lapses, and it counts as one that may come back.
+        if ask(core.clock, self.store.until(), complete).await.is_ok() {
+            self.tell(name);
+        }
+        error
+    }
+
+    pub(super) fn failed(&self, error: BackendError) -> Error {
+        self.attempt.error(ErrorKind::Backend).because(error)
+    }
+
+    /// The error with what became of the run, as far as the store says.
+    async fn with_status(&self, error: Error) -> Error {
+        match self.store.read(self.run).await {
+            Ok(seen) => error.detail(format!("the run: {}", seen.status())),
+            Err(_) => error,
+        }
+    }
+
+    fn tell(&self, state: &'static str) {
+        let key = self.dispatch.receipt_key(self.attempt.key());
+        self.attempt.core().observers.tell(&key, EventKind::RunMoved { state });
+    }
+}

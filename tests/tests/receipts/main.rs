@@ -5,4 +5,7 @@
 
 mod kit;
 
+mod cancelling;
 mod dispatching;
+mod reclaiming;
+mod running;

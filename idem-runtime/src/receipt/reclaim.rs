@@ -64,11 +64,10 @@ impl RunStore<'_> {
                     Judge::Other => ((head, attempt), run, GIVEN_UP, None),
                 }
             }
-            Seen::Held { head, attempt, run, lapsed: Some(since) } => {
+            Seen::Held { head, attempt, run, lapsed: Some(_) } => {
                 let times = run.dispatch.times();
-                // The store looks once more: one that has renewed meanwhile is alive.
+                // It is the store that looks: one that has renewed meanwhile is alive.
                 match judge {
-                    Judge::Record if since < times.hold => return Ok(false),
                     Judge::Record => {
                         let most = Some(times.left_after_hold());
                         ((head, attempt), run, LEASE_EXPIRED, most)

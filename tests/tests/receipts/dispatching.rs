@@ -5,7 +5,7 @@ use idem_runtime::{Error, ErrorKind, Ran, RunStatus};
 use idem_tests::{LEASE, World, eventually};
 use tokio::time::{advance, sleep};
 
-use crate::kit::{OPERATION, Queue, dispatch, work};
+use crate::kit::{OPERATION, Queue, dispatch, receipt_key, work};
 
 #[tokio::test(start_paused = true)]
 async fn a_spawned_run_gives_its_result_by_its_receipt() {
@@ -188,27 +188,38 @@ async fn a_worker_may_finish_before_the_dispatch_does() {
 }
 
 /// A dispatcher that finds nothing in its reservation's place reads its run first: one that is over is
-/// not to be named by a receipt.
+/// not to be named by a receipt, one that is not is.
 #[tokio::test(start_paused = true)]
-async fn a_dispatcher_that_comes_back_names_no_run_that_is_over() {
-    let world = World::new();
-    let (dispatcher, other) = (world.process(), world.process());
-    let refused = dispatch(&dispatcher.idem)
-        .enqueue(async |run| {
-            assert_eq!(run.cancel().await.unwrap(), RunStatus::Cancelled);
-            dispatcher.faults.away(true);
-            sleep(LEASE * 2).await;
-            dispatcher.faults.away(false);
+async fn a_dispatcher_that_finds_nothing_in_its_place_names_no_run_that_is_over() {
+    for cancelled in [true, false] {
+        let (world, queue) = (World::new(), Queue::default());
+        let (dispatcher, other) = (world.process(), world.process());
+        let gate = std::cell::Cell::new(None);
+        let dispatching = dispatch(&dispatcher.idem).enqueue(async |run| {
+            queue.push(run.id());
+            gate.set(Some(dispatcher.faults.hold_before(Operation::Complete)));
             Ok::<_, Error>(())
-        })
-        .await;
-    // Its keeper has begun again meanwhile, or not: only a key that is nobody's is looked at.
-    if let Err(error) = refused {
-        assert_eq!(error.kind(), ErrorKind::LeaseLost, "{error}");
+        });
+        let receipt = {
+            let mut dispatching = std::pin::pin!(dispatching);
+            assert!(tokio::time::timeout(LEASE / 10, dispatching.as_mut()).await.is_err());
+            let [run] = queue.runs()[..] else { panic!("one run") };
+            if cancelled {
+                other.idem.run(run).cancel().await.unwrap();
+            }
+            world.store.plant(&receipt_key(), &[], LEASE / 1_000_000);
+            sleep(LEASE / 1_000).await;
+            // The gate opens by being dropped.
+            gate.take();
+            dispatching.await
+        };
+        match cancelled {
+            true => assert_eq!(receipt.unwrap_err().kind(), ErrorKind::LeaseLost),
+            false => assert_eq!(receipt.unwrap().id(), queue.runs()[0]),
+        }
+        let next = queue.dispatch(&other).await.unwrap();
+        assert_eq!(next.is_replay(), !cancelled);
     }
-    let queue = Queue::default();
-    let next = queue.dispatch(&other).await.unwrap();
-    assert!(!next.is_replay());
 }
 
 #[tokio::test(start_paused = true)]

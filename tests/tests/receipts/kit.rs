@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use idem_runtime::{Dispatch, Error, Idem, Ran, Receipt, RunId};
+use idem_runtime::{Dispatch, Error, Idem, Key, Ran, Receipt, RecordKey, RunId};
 use idem_tests::{LEASE, Process, TTL};
 
 pub(crate) const OPERATION: &str = "reports.render";
@@ -43,4 +43,14 @@ impl Queue {
 /// Works a run off at once.
 pub(crate) async fn work(process: &Process, run: RunId, value: u64) -> Ran<u64, Error> {
     process.idem.attach(run).run(async { Ok::<_, Error>(value) }).await.unwrap()
+}
+
+/// Where the receipt of these tests' dispatches stands.
+pub(crate) fn receipt_key() -> RecordKey {
+    RecordKey::new("".into(), OPERATION.into(), Key::of("k").unwrap())
+}
+
+/// Where the record of a run stands.
+pub(crate) fn run_key(run: RunId) -> RecordKey {
+    RecordKey::new("".into(), "idem.run".into(), Key::of(&run.to_string()).unwrap())
 }

@@ -7,7 +7,7 @@ use idem_runtime::{Error, ErrorKind, Idem, Liveness, Ran, Receipt, RunId, RunSta
 use idem_tests::{LEASE, Process, TTL, World, eventually};
 use tokio::time::sleep;
 
-use crate::kit::{HOLD, QUEUE_TIMEOUT, Queue, dispatch, work};
+use crate::kit::{HOLD, QUEUE_TIMEOUT, Queue, dispatch, receipt_key, run_key, work};
 
 /// A tick of the store's clock, by which a moment is just before or just after another.
 const TICK: Duration = Duration::from_millis(1);
@@ -212,6 +212,45 @@ async fn a_run_that_is_picked_up_while_it_is_judged_keeps_its_receipt() {
     assert_eq!(queue.runs().len(), 1);
 }
 
+/// A worker that is heard of again after the hold, and then not: a new hold has begun, and the store knows
+/// it in the step that would have ended the run.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_comes_back_while_it_is_judged_is_held_anew() {
+    let (world, queue) = (World::new(), Queue::default());
+    let (process, worker) = (world.process(), world.process());
+    let receipt = queue.dispatch(&process).await.unwrap();
+    let run = receipt.id();
+    let body = async { std::future::pending::<Result<u64, Error>>().await };
+    let running = tokio::spawn({
+        let idem = worker.idem.clone();
+        async move { idem.attach(run).run(body).await }
+    });
+    while verdict(&process, &receipt).await != Verdict::Live
+        || receipt.status().await.unwrap() == RunStatus::Queued
+    {
+        sleep(TICK).await;
+    }
+    worker.faults.away(true);
+    sleep(LEASE + HOLD).await;
+    let mut gate = process.faults.hold_before(Operation::Replace);
+    let (again, ()) = tokio::join!(queue.dispatch(&process), async {
+        gate.arrived().await;
+        worker.faults.away(false);
+        while verdict(&process, &receipt).await != Verdict::Live {
+            sleep(TICK).await;
+        }
+        worker.faults.away(true);
+        while verdict(&process, &receipt).await != Verdict::MaybeAlive {
+            sleep(TICK).await;
+        }
+        gate.open();
+    });
+    let again = again.unwrap();
+    assert_eq!((again.id(), again.is_replay()), (receipt.id(), true));
+    assert!(matches!(receipt.status().await.unwrap(), RunStatus::Lapsed { .. }));
+    running.abort();
+}
+
 /// First dead, second live replays, second dead, third.
 #[tokio::test(start_paused = true)]
 async fn generation_after_generation() {
@@ -373,14 +412,4 @@ async fn a_queue_of_ones_own_says_whether_a_run_can_succeed() {
     assert_eq!(again(&worker.idem, Verdict::Ended).await.id(), third.id());
     assert_eq!(third.result::<u64>().await.unwrap(), 7);
     eventually("nothing is left", || true).await;
-}
-
-fn receipt_key() -> idem_runtime::RecordKey {
-    let key = idem_runtime::Key::of("k").unwrap();
-    idem_runtime::RecordKey::new("".into(), crate::kit::OPERATION.into(), key)
-}
-
-fn run_key(run: RunId) -> idem_runtime::RecordKey {
-    let key = idem_runtime::Key::of(&run.to_string()).unwrap();
-    idem_runtime::RecordKey::new("".into(), "idem.run".into(), key)
 }

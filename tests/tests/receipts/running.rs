@@ -9,7 +9,7 @@ use idem_tests::{LEASE, World, eventually};
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
 
-use crate::kit::{HOLD, QUEUE_TIMEOUT, Queue, dispatch, work};
+use crate::kit::{HOLD, QUEUE_TIMEOUT, Queue, dispatch, run_key, work};
 
 #[tokio::test(start_paused = true)]
 async fn two_workers_of_one_run_start_it_once() {
@@ -63,8 +63,7 @@ async fn a_worker_whose_reservation_is_gone_stores_nothing() {
         let (world, queue) = (World::new(), Queue::default());
         let (process, worker) = (world.process(), world.process());
         let receipt = queue.dispatch(&process).await.unwrap();
-        let key = idem_runtime::Key::of(&receipt.id().to_string()).unwrap();
-        let key = idem_runtime::RecordKey::new("".into(), "idem.run".into(), key);
+        let key = run_key(receipt.id());
         let ran = worker.idem.attach(receipt.id()).run(async {
             world.store.plant(&key, &[], Duration::from_nanos(1));
             advance(Duration::from_millis(1)).await;

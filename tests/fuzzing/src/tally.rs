@@ -24,16 +24,15 @@ impl Tally {
     /// Prints the counts.
     ///
     /// # Panics
-    /// If one of `kinds` was never seen, or another was.
+    /// If one of `kinds` was never seen.
     pub fn saw(&self, kinds: &[&'static str]) {
         let total: u64 = self.counts.values().sum();
         let each: Vec<_> =
             self.counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         println!("{}: {total} inputs: {}", self.subject, each.join(", "));
-        let mut kinds = kinds.to_vec();
-        kinds.sort_unstable();
-        let seen: Vec<_> = self.counts.keys().copied().collect();
-        assert_eq!(seen, kinds, "{}: what was seen, and what there is to see", self.subject);
+        let missing: Vec<_> =
+            kinds.iter().filter(|kind| !self.counts.contains_key(*kind)).collect();
+        assert!(missing.is_empty(), "{}: never seen: {missing:?}", self.subject);
     }
 }
 
@@ -53,14 +52,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "what there is to see")]
+    #[should_panic(expected = "never seen")]
     fn what_was_never_seen_is_told() {
         tally(&["accepted"]).saw(&["accepted", "refused"]);
-    }
-
-    #[test]
-    #[should_panic(expected = "what there is to see")]
-    fn what_nobody_knew_of_is_told() {
-        tally(&["accepted", "refused"]).saw(&["accepted"]);
     }
 }

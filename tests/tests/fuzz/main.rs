@@ -6,4 +6,6 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
+mod codec;
+mod key;
 mod record;

@@ -1,13 +1,14 @@
 //! Damage in several places, bytes by chance, and records of other versions.
 
 use idem_fuzzing::{Judged, fuzz};
-use idem_runtime::ErrorKind;
-use idem_runtime::record::{Standing, VERSION};
+use idem_runtime::codec::{Codec, MessagePack};
+use idem_runtime::record::{Flags, Standing, VERSION};
+use idem_runtime::{ErrorKind, OnCrash};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::call::{Answer, CALLERS, Caller, Process};
-use super::sample::{Sample, samples};
+use super::sample::{Sample, outcome_of, samples};
 
 /// What a call is answered, with the bytes left as they are unless its body ran by right.
 fn answer(
@@ -126,4 +127,29 @@ fn other_versions() {
         Ok(kind(answer))
     };
     fuzz("records of other versions", &["in progress"], 2_000, &inputs, judge);
+}
+
+/// An outcome that is sound and holds what no value of its type is: it is the value that its bytes
+/// are, or unreadable.
+#[test]
+fn values_by_chance() {
+    let process = Process::start();
+    let marker = prop::sample::select(vec![0x07, 0xcc, 0xcd, 0xce, 0xcf, 0xd0, 0xd3, 0xca, 0xc0]);
+    let bytes = (marker, prop::collection::vec(any::<u8>(), 0..10))
+        .prop_map(|(marker, rest)| [&[marker], &rest[..]].concat());
+    let judge = |(bytes, is_error): (Vec<u8>, bool)| -> Judged {
+        let flags = if is_error { Flags::ERROR } else { Flags::default() };
+        let sample = outcome_of(flags, &bytes);
+        let value = MessagePack::decode::<u64>(&bytes).ok();
+        let answer = answer(&process, &sample, &sample.bytes, Caller::Same(OnCrash::Rerun))?;
+        let expected = match value {
+            Some(value) if is_error => Answer::Failure(value),
+            Some(value) => Answer::Value(value),
+            None => Answer::Refused(ErrorKind::Unreadable),
+        };
+        prop_assert_eq!(answer, expected);
+        Ok(if value.is_some() { "a value" } else { "unreadable" })
+    };
+    let kinds = ["a value", "unreadable"];
+    fuzz("outcomes, values by chance", &kinds, 4_000, &(bytes, any::<bool>()), judge);
 }

@@ -32,20 +32,8 @@ pub(crate) const VALUE: u64 = 55;
 /// One record of each kind.
 pub(crate) fn samples() -> Vec<Sample> {
     let lease = Duration::from_secs(15);
-    let first = Record::reservation(
-        Owner::from_bytes(*b"0123456789abcdef"),
-        Fingerprint::of(ARGUMENTS).unwrap(),
-        1_764_000_000_123,
-    );
+    let first = first();
     let remembered = first.clone().remembered_for(DAY);
-    let outcome = |flags, bytes: &[u8]| Record {
-        state: State::Completed,
-        flags,
-        codec: MessagePack::ID,
-        value_version: VERSION,
-        payload: payload(bytes),
-        ..first.clone()
-    };
     let value = encoded(VALUE);
     let done = outcome(Flags::default(), &value);
     let failed = outcome(Flags::ERROR, &value);
@@ -61,6 +49,30 @@ pub(crate) fn samples() -> Vec<Sample> {
         // No runtime writes it; the layout has it.
         sample("done, with a retention", &remembered_done, DAY / 2),
     ]
+}
+
+/// An outcome with these bytes as its value.
+pub(crate) fn outcome_of(flags: Flags, value: &[u8]) -> Sample {
+    sample("an outcome", &outcome(flags, value), DAY / 2)
+}
+
+fn first() -> Record {
+    Record::reservation(
+        Owner::from_bytes(*b"0123456789abcdef"),
+        Fingerprint::of(ARGUMENTS).unwrap(),
+        1_764_000_000_123,
+    )
+}
+
+fn outcome(flags: Flags, value: &[u8]) -> Record {
+    Record {
+        state: State::Completed,
+        flags,
+        codec: MessagePack::ID,
+        value_version: VERSION,
+        payload: payload(value),
+        ..first()
+    }
 }
 
 fn sample(name: &'static str, record: &Record, left: Duration) -> Sample {

@@ -64,6 +64,7 @@ impl Shared {
         match trap.strike() {
             Fault::Cut(bytes) => return Goes::Part(bytes),
             Fault::Swallow => return Goes::Nowhere,
+            Fault::Instead(bytes) => return Goes::Other(bytes),
             Fault::Delay(by) => sleep(by).await,
             Fault::Hold => trap.lifted().await,
         }

@@ -86,8 +86,9 @@ fn clocks_by_chance() {
 
 #[test]
 fn greetings_by_chance() {
-    let word =
-        prop::sample::select(vec!["server", "role", "slave", "replica", "version", "mode", "redis", "master", "7.2"]);
+    let word = prop::sample::select(vec![
+        "server", "role", "slave", "replica", "version", "mode", "redis", "master", "7.2",
+    ]);
     let word = word.prop_map(|word| Value::BulkString(word.into()));
     let word = prop_oneof![4 => word.boxed(), 1 => values().boxed()].boxed();
     let pairs = prop::collection::vec((word.clone(), word), 0..6);

@@ -20,11 +20,13 @@ pub(super) enum Stage {
 }
 
 /// How far a request or a reply goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goes {
     On,
     /// So many bytes of it; then the connection ends.
     Part(usize),
+    /// Something else in its place.
+    Other(Arc<[u8]>),
     /// Nothing of it, nor of what comes after it.
     Nowhere,
 }

@@ -9,3 +9,4 @@
 mod codec;
 mod key;
 mod record;
+mod server;

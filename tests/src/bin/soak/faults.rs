@@ -106,9 +106,9 @@ impl Victim {
     fn fault(&self, stage: &Stage, replies: bool, fault: Fault, lasts: Duration) {
         stage.disturb(Disturbance::Way(self.settings.process), || {
             if replies {
-                self.proxy.on_reply(Aim::all(), fault);
+                self.proxy.on_reply(Aim::all(), fault.clone());
             } else {
-                self.proxy.on_request(Aim::all(), fault);
+                self.proxy.on_request(Aim::all(), fault.clone());
             }
             sleep(lasts);
             self.proxy.heal();

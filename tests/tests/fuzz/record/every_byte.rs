@@ -70,7 +70,10 @@ impl Bench {
         field: Option<Field>,
         how: &str,
     ) {
-        for (caller, unharmed) in CALLERS.into_iter().zip(unharmed) {
+        // Long fields of bytes that are all alike: the first caller is enough for each.
+        let is_long = matches!(field, Some(Field::Owner | Field::Fingerprint | Field::Information));
+        let callers = if is_long { 1 } else { CALLERS.len() };
+        for (caller, unharmed) in CALLERS.into_iter().zip(unharmed).take(callers) {
             let reads = !matches!(caller, Caller::Same(OnCrash::Refuse | OnCrash::Reconcile));
             let decides = matches!(caller, Caller::Same(_));
             if !(if sample.is_outcome { reads || field == Some(Field::State) } else { decides }) {
@@ -85,7 +88,7 @@ impl Bench {
             assert_eq!(answer, expected, "{}, {caller:?}, {how}", sample.name);
             self.tally.count(kind(answer));
         }
-        if expected(sample, field, MISMATCH) != MISMATCH {
+        if !is_long && expected(sample, field, MISMATCH) != MISMATCH {
             self.process.shelf.hold(bytes, sample.left);
             assert!(!self.process.is_decided(), "{}, {how}", sample.name);
             assert_eq!(self.process.shelf.changes(), 0, "{}, {how}", sample.name);

@@ -53,6 +53,7 @@ pub(crate) enum OnDrop {
     Detach,
 }
 
+#[allow(clippy::large_enum_variant, reason = "one for each function; spans are large in tests")]
 pub(crate) enum OnCrash {
     Rerun,
     Refuse,

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Sets the life and the retention of the owner's reservation anew. Never creates.
 -- KEYS[1] record   ARGV[1] head of the reservation   ARGV[2] retention, 8 bytes   ARGV[3] life in ms
+-- ARGV[4] checksum of the reservation with this retention, 4 bytes
 -- 0 gone, 1 renewed, 2 taken by another, 3 completed
 local stands = redis.call('GET', KEYS[1])
 if not stands then
@@ -13,6 +14,7 @@ end
 if string.sub(stands, 1, 18) == ARGV[1] then
   if string.sub(stands, 35, 42) ~= ARGV[2] then
     redis.call('SETRANGE', KEYS[1], 34, ARGV[2])
+    redis.call('SETRANGE', KEYS[1], 64, ARGV[4])
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1

@@ -14,6 +14,9 @@ const SENTINEL_PORT: u16 = 26379;
 const SCHEMES: &str = "an address begins with `redis://`, `unix://`, `redis-sentinel://` or \
                        `redis-cluster://`, or with `rediss` in place of `redis`";
 
+const IN_A_PASSWORD: &str =
+    "; in a password, write `/` as `%2F`, `@` as `%40`, `#` as `%23`, `?` as `%3F`";
+
 /// What an address names.
 #[derive(Debug)]
 pub(crate) enum Address {
@@ -64,7 +67,7 @@ impl Address {
             Some(name) if name == "master" => Err(unusable(
                 "a master is named by an address that begins with `redis-sentinel://`",
             )),
-            Some(name) => Err(unusable(&format!("an address has no setting `{name}` here"))),
+            Some(name) => Err(no_setting(&url, &name)),
             None => Ok(Self::Server(info)),
         }
     }
@@ -151,7 +154,7 @@ fn hosts(scheme: &str, rest: &str, known: &[&str]) -> Result<Vec<Url>, ConnectEr
     };
     let hosts = hosts.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
     match unknown(&hosts[0], known) {
-        Some(name) => Err(unusable(&format!("an address has no setting `{name}` here"))),
+        Some(name) => Err(no_setting(&hosts[0], &name)),
         None => Ok(hosts),
     }
 }
@@ -160,6 +163,14 @@ fn hosts(scheme: &str, rest: &str, known: &[&str]) -> Result<Vec<Url>, ConnectEr
 fn unknown(url: &Url, known: &[&str]) -> Option<String> {
     let found = url.query_pairs().find(|(name, _)| !known.contains(&&**name));
     found.map(|(name, _)| name.into_owned())
+}
+
+/// Behind a question mark in a password stands the rest of it, and the host: that is not repeated.
+fn no_setting(url: &Url, name: &str) -> ConnectError {
+    if url.query().is_some_and(|settings| settings.contains('@')) {
+        return unusable(&format!("an address has no such setting{IN_A_PASSWORD}"));
+    }
+    unusable(&format!("an address has no setting `{name}` here"))
 }
 
 /// Who the service is to each server, and whether connections are encrypted.
@@ -187,11 +198,8 @@ fn info(url: &str) -> Result<ConnectionInfo, ConnectError> {
     url.into_connection_info().map_err(|error| {
         let fault = error.to_string();
         // Where a slash in a password ends the host, what follows is neither port nor number.
-        let advice = if fault.contains("did not parse") || fault.contains("database number") {
-            "; in a password, write `/` as `%2F`, `@` as `%40`, `#` as `%23`, `?` as `%3F`"
-        } else {
-            ""
-        };
+        let is_cut = fault.contains("did not parse") || fault.contains("database number");
+        let advice = if is_cut { IN_A_PASSWORD } else { "" };
         unusable(&format!("{fault}{advice}"))
     })
 }
@@ -256,6 +264,8 @@ mod tests {
             ("redis://:sec/ret@host", "write `/` as `%2F`"),
             ("redis://:secret@host?master=shop", "`redis-sentinel://`"),
             ("redis://:secret@host?protocl=resp3", "no setting `protocl`"),
+            ("redis://host?:secret@host", "write `/` as `%2F`"),
+            ("redis-cluster://idem:?secret@one", "write `/` as `%2F`"),
             ("redis-cluster://:secret@one/1", "database 0"),
             ("redis-cluster://:secret@one,,two", "a host is missing"),
             ("redis-cluster://:secret@", "a host is missing"),

@@ -9,6 +9,7 @@ use idem_runtime::backend::{Reach, Renewal, Watch};
 use idem_runtime::protocol::transition::{
     BeginReply, CompleteReply, DiscardReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
 };
+use idem_runtime::record::seal::of_reservation;
 use idem_runtime::record::{Found, Head, Owner, Record, State, VERSION};
 use idem_runtime::{Backend, BackendError, RecordKey};
 use redis::{RedisResult, Value};
@@ -143,7 +144,8 @@ impl Backend for RedisBackend {
             call.command
                 .arg(head(reserved(*owner)).as_slice())
                 .arg(retention.to_be_bytes().as_slice())
-                .arg(millis(life));
+                .arg(millis(life))
+                .arg(of_reservation(*owner, retention).as_slice());
             call
         });
         // Half of the time in which the keeper wants its answers, an eighth of the lease.

@@ -23,6 +23,9 @@ mod servers;
 // How they tell of changes.
 mod changes;
 
+#[cfg(test)]
+mod fuzz;
+
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;
 pub use doctor::{Doctor, Finding, Severity, Topic};

@@ -15,7 +15,7 @@ use crate::keeper::Job;
 use crate::observe::{Facts, Slot, Source};
 use crate::policy::{OnOutage, Terms};
 use crate::protocol::Moment;
-use crate::protocol::judge::agree;
+use crate::protocol::judge::differ;
 use crate::protocol::tenure::Tenure;
 use crate::protocol::transition::BeginReply;
 use crate::record::{Owner, Record, Standing, State};
@@ -161,7 +161,7 @@ impl Arrival {
 
     /// Answers the call from an outcome, if that is one for its arguments.
     fn replay(&self, outcome: Record, waited: bool) -> Result<Start, Error> {
-        if !agree(outcome.fingerprint, self.fingerprint) {
+        if differ(&outcome, self.fingerprint) {
             return Err(self.mismatch());
         }
         let source = if waited { Source::Waited } else { Source::Replayed };

@@ -12,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 mod layout;
 mod owner;
 mod payload;
+pub mod seal;
 
 pub use owner::Owner;
 pub use payload::{Damaged, Payload};
@@ -82,7 +83,7 @@ pub struct Record {
     pub flags: Flags,
     /// The [`Codec::ID`](crate::codec::Codec::ID) of the payload.
     pub codec: u8,
-    /// The attribute's `version`.
+    /// The attribute's `version`; 0 in a reservation.
     pub value_version: u32,
     /// The encoded outcome; empty in a reservation.
     pub payload: Payload,
@@ -124,6 +125,13 @@ impl Record {
     #[must_use]
     pub const fn head(&self) -> Head {
         Head { state: self.state, owner: self.owner }
+    }
+
+    /// Whether this is an outcome whose bytes were changed: of the rest of it, too, nothing can be
+    /// believed.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.state == State::Completed && self.payload.value().is_err()
     }
 
     /// Whether this is a reservation by `owner`.

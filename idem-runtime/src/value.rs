@@ -111,9 +111,10 @@ impl<R, W> Table<R, W> {
     /// The result that a completed record holds.
     pub(crate) fn read(&self, outcome: &Record) -> Result<R, Unusable> {
         let unreadable = |why: String| Unusable { kind: ErrorKind::Unreadable, why };
+        // First, since of a damaged outcome nothing else can be believed either.
+        let bytes = outcome.payload.value().map_err(|damaged| unreadable(damaged.to_string()))?;
         if outcome.flags.contains(Flags::NOT_KEPT) {
-            let why = outcome.payload.value().map(String::from_utf8_lossy);
-            let why = why.unwrap_or_default().into_owned();
+            let why = String::from_utf8_lossy(bytes).into_owned();
             return Err(Unusable { kind: ErrorKind::NotKept, why });
         }
         if outcome.value_version != self.version {

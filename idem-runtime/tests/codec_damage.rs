@@ -123,6 +123,20 @@ fn a_depth_of_ten_thousand_in_message_pack() {
     }
 }
 
+/// What stands behind a value is looked at, too.
+#[test]
+fn a_depth_of_ten_thousand_behind_a_value() {
+    let left_over = "it holds more than its type asks for";
+    for behind in [&[0x91; 10_000][..], &[0xc1], &[7]] {
+        let message = unreadable::<MessagePack, u8>(&[&[7], behind].concat());
+        assert!(message.contains(left_over), "{message}");
+    }
+    let message = unreadable::<Json, u8>(&[b"7".as_slice(), &[b'['; 10_000]].concat());
+    assert!(message.contains(left_over), "{message}");
+    #[cfg(feature = "bincode")]
+    assert!(unreadable::<Bincode, u8>(&[1; 10_000]).contains(left_over));
+}
+
 #[test]
 fn a_depth_of_ten_thousand_in_json() {
     unreadable::<Json, Cons>(&b"{\"Cons\":".repeat(10_000));

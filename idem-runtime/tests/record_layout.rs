@@ -32,7 +32,7 @@ const RESERVED: &str = "
     0000019a b697e87b
     00000003
     00 00
-    00000000";
+    df05dbbd";
 
 const COMPLETED: &str = "
     01 01
@@ -44,7 +44,7 @@ const COMPLETED: &str = "
     00000003
     03 02
     00000007
-    00000005 3610a686
+    00000005 1f7741ab
     68656c6c 6f";
 
 #[test]
@@ -93,15 +93,46 @@ fn what_cannot_be_read_is_foreign() {
     }
 }
 
+/// With each bit changed in turn.
+fn damaged(good: &[u8], places: std::ops::Range<usize>) -> impl Iterator<Item = Vec<u8>> {
+    places.flat_map(|at| (0..8).map(move |bit| (at, bit))).map(|(at, bit)| {
+        let mut damaged = good.to_vec();
+        damaged[at] ^= 1 << bit;
+        damaged
+    })
+}
+
 #[test]
-fn a_damaged_payload_is_noticed() {
+fn a_damaged_outcome_has_no_value() {
     let good = bytes(COMPLETED);
-    for at in 68..good.len() {
-        for bit in 0..8 {
-            let mut damaged = good.clone();
-            damaged[at] ^= 1 << bit;
-            let Standing::Record(read) = Standing::from_bytes(&damaged) else { panic!("readable") };
-            assert!(read.payload.value().is_err(), "bit {bit} of byte {at}");
+    // Behind version and state.
+    for bytes in damaged(&good, 2..good.len()) {
+        let Standing::Record(read) = Standing::from_bytes(&bytes) else { panic!("readable") };
+        assert!(read.is_damaged() && read.payload.value().is_err());
+        assert_eq!(read.to_bytes(), bytes);
+    }
+    assert!(matches!(Standing::from_bytes(&with_state(&good, 0)), Standing::Foreign(_)));
+}
+
+#[test]
+fn a_damaged_reservation_is_foreign() {
+    let good = bytes(RESERVED);
+    // Owner, retention, checksum.
+    for place in [2..18, 34..42, 64..68] {
+        for bytes in damaged(&good, place) {
+            assert!(matches!(Standing::from_bytes(&bytes), Standing::Foreign(_)));
         }
     }
+    let longer = [&good[..], &[0]].concat();
+    assert!(matches!(Standing::from_bytes(&longer), Standing::Foreign(_)));
+    let Standing::Record(read) = Standing::from_bytes(&with_state(&good, 1)) else {
+        panic!("readable")
+    };
+    assert!(read.is_damaged());
+}
+
+fn with_state(good: &[u8], state: u8) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    bytes[1] = state;
+    bytes
 }

@@ -24,8 +24,7 @@ pub(super) struct Parts {
 pub(super) fn measure(order: &Order) -> anyhow::Result<Parts> {
     let bytes = encoded_receipt(order)?;
     let receipt: Receipt = MessagePack::decode(&bytes)?;
-    let payload =
-        Payload::from_stored(Payload::of(|out| MessagePack::encode(&receipt, out))?.as_stored());
+    let payload = Payload::of(|out| MessagePack::encode(&receipt, out))?;
     let [key, fingerprint, encode, decode] = fastest(BATCHES, || {
         Ok([
             timed(|| Key::of(black_box(&order.id))),

@@ -8,6 +8,7 @@ use syn::{
 };
 
 /// A piece of a macro's input that is Rust.
+#[allow(clippy::large_enum_variant, reason = "a few, for a moment; spans are large in tests")]
 pub(super) enum Part {
     Expr(Expr),
     Statements(Vec<Stmt>),

@@ -1,7 +1,7 @@
 //! The invisible groups around what a `macro_rules!` macro was given. `tests/ui/pass/macro_rules.rs`
 //! has the compiler make them.
 
-use proc_macro2::{Delimiter, Group, TokenStream};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::invisible::{visible, visible_signature};
@@ -11,10 +11,18 @@ fn given(tokens: TokenStream) -> Group {
     Group::new(Delimiter::None, tokens)
 }
 
+/// Tokens with their groups, of which Display shows no invisible ones, and without their places.
+fn shown(tokens: &TokenStream) -> Vec<String> {
+    let each = tokens.clone().into_iter().map(|token| match token {
+        TokenTree::Group(group) => format!("{:?}{:?}", group.delimiter(), shown(&group.stream())),
+        TokenTree::Punct(mark) => format!("{mark}{:?}", mark.spacing()),
+        other => other.to_string(),
+    });
+    each.collect()
+}
+
 #[track_caller]
 fn assert_same(left: &TokenStream, right: &TokenStream) {
-    // Debug, since Display shows no invisible group.
-    let shown = |tokens: &TokenStream| format!("{tokens:?}");
     assert_eq!(shown(left), shown(right));
 }
 

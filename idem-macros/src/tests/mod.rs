@@ -3,6 +3,7 @@
 //! `cargo insta review` shows what changed; `INSTA_UPDATE=always cargo test -p idem-macros` accepts
 //! it.
 
+mod fuzz;
 mod functions;
 mod invisible;
 mod policies;

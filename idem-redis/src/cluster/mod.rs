@@ -5,6 +5,8 @@
 //! connections of its own, and nothing waits for one node on behalf of another: where one is away,
 //! the calls and leases of the others go on.
 
+#[cfg(test)]
+mod fuzz;
 mod learn;
 mod load;
 mod map;

@@ -6,6 +6,8 @@
 mod clocks;
 mod cluster;
 mod finding;
+#[cfg(test)]
+mod fuzz;
 mod latency;
 mod look;
 mod memory;

@@ -6,6 +6,10 @@ use serde::de::{self, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, Variant
 
 use super::guard::{Guard, Kind, Watch};
 
+/// How many elements a list may make room for before they come. A damaged length promises any number,
+/// and once more at each level of what nests.
+const BELIEVED: usize = 256;
+
 macro_rules! visits {
     ($($method:ident $type:ty;)*) => {$(
         #[inline]
@@ -107,7 +111,7 @@ impl<'de, A: SeqAccess<'de>, W: Watch> SeqAccess<'de> for Guard<'_, A, W> {
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint()
+        self.inner.size_hint().map(|promised| promised.min(BELIEVED))
     }
 }
 
@@ -129,7 +133,7 @@ impl<'de, A: MapAccess<'de>, W: Watch> MapAccess<'de> for Guard<'_, A, W> {
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint()
+        self.inner.size_hint().map(|promised| promised.min(BELIEVED))
     }
 }
 

@@ -1,8 +1,8 @@
 //! MessagePack, with the names of fields.
 
 use rmp_serde::decode::{Deserializer, Error};
+use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny};
-use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
 use super::error::LEFT_OVER;
@@ -41,8 +41,10 @@ impl Codec for MessagePack {
         let value = Guard::new(PhantomData, &mut reading)
             .deserialize(&mut deserializer)
             .map_err(|error| CodecError::unreadable(Self::NAME, error))?;
-        // The reader does not say how far it came, but at the end there is no marker to read.
-        match IgnoredAny::deserialize(&mut deserializer) {
+        // The reader does not say how far it came, but at the end there is no marker to read. What
+        // else there is may nest as well.
+        let behind = Guard::new(PhantomData::<IgnoredAny>, &mut reading);
+        match behind.deserialize(&mut deserializer) {
             Err(Error::InvalidMarkerRead(_)) => Ok(value),
             _ => Err(CodecError::mismatch(Self::NAME, LEFT_OVER)),
         }

@@ -29,7 +29,7 @@ pub fn judge(found: &Found, fingerprint: Fingerprint) -> Verdict<'_> {
     let Standing::Record(record) = &found.standing else {
         return Verdict::InProgress { lapses_in: found.left };
     };
-    if !agree(record.fingerprint, fingerprint) {
+    if differ(record, fingerprint) {
         return Verdict::Mismatch;
     }
     match record.state {
@@ -39,6 +39,13 @@ pub fn judge(found: &Found, fingerprint: Fingerprint) -> Verdict<'_> {
             Verdict::InProgress { lapses_in: found.left.saturating_sub(record.retention()) }
         }
     }
+}
+
+/// Whether a record is one of other arguments than those of a call with this fingerprint. What is
+/// damaged does not say.
+#[must_use]
+pub fn differ(record: &Record, fingerprint: Fingerprint) -> bool {
+    !agree(record.fingerprint, fingerprint) && !record.is_damaged()
 }
 
 /// Whether two calls of a key have the same arguments, as far as both say.

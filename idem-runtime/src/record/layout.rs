@@ -1,35 +1,55 @@
 //! The byte layout of a record. Changing anything here needs a new version.
 
-use super::{Flags, Owner, Payload, Record, Standing, State, VERSION};
+use super::{Flags, Head, Owner, Payload, Record, Standing, State, VERSION, seal};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes before the payload: 1 + 1 + 16 + 16 + 8 + 8 + 8 + 4 + 2 + 4.
-pub(super) const HEAD: usize = 68;
+const HEAD: usize = 68;
 
 const RESERVED: u8 = 0;
 const COMPLETED: u8 = 1;
+
+/// Version, state and owner, as every record begins.
+pub(super) fn prefix(head: Head) -> [u8; 18] {
+    let mut bytes = [0; 18];
+    bytes[0] = VERSION;
+    bytes[1] = match head.state {
+        State::Reserved => RESERVED,
+        State::Completed => COMPLETED,
+    };
+    bytes[2..].copy_from_slice(head.owner.as_bytes());
+    bytes
+}
 
 impl Record {
     /// The record as bytes for a store that keeps bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let payload = self.payload.as_stored();
-        let mut out = Vec::with_capacity(HEAD + payload.len());
-        out.push(VERSION);
-        out.push(match self.state {
-            State::Reserved => RESERVED,
-            State::Completed => COMPLETED,
-        });
-        out.extend_from_slice(self.owner.as_bytes());
+        let mut out = Vec::with_capacity(HEAD + 8 + self.payload.value_len());
+        out.extend_from_slice(&prefix(self.head()));
         out.extend_from_slice(&self.fingerprint.to_bytes());
         out.extend_from_slice(&self.retention_ms.to_be_bytes());
         out.extend_from_slice(&self.fence.to_be_bytes());
         out.extend_from_slice(&self.first_reserved_at_ms.to_be_bytes());
         out.extend_from_slice(&self.attempt.to_be_bytes());
         out.extend_from_slice(&[self.flags.0, self.codec]);
-        out.extend_from_slice(&self.value_version.to_be_bytes());
+        out.extend_from_slice(&match self.state {
+            State::Reserved => seal::of_reservation(self.owner, self.retention_ms),
+            State::Completed => self.value_version.to_be_bytes(),
+        });
         debug_assert_eq!(out.len(), HEAD);
-        out.extend_from_slice(payload);
+        match self.payload.value() {
+            Ok(value) => {
+                // A value of 4 GiB is over every limit; a wrong length could only make it
+                // unreadable.
+                let length = u32::try_from(value.len()).unwrap_or(u32::MAX).to_be_bytes();
+                let checksum = seal::of_outcome(&out, value);
+                out.extend_from_slice(&length);
+                out.extend_from_slice(&checksum);
+                out.extend_from_slice(value);
+            }
+            Err(_) => out.extend_from_slice(self.payload.remains()),
+        }
         out
     }
 }
@@ -37,8 +57,9 @@ impl Record {
 impl Standing {
     /// What the bytes found under a key say.
     ///
-    /// Never fails: bytes whose version, state or head cannot be read are [`Standing::Foreign`],
-    /// which counts as in progress. The payload is checked when it is read.
+    /// Never fails: bytes whose version, state or head cannot be read, and reservations that are
+    /// damaged, are [`Standing::Foreign`], which counts as in progress. An outcome that is damaged
+    /// has no [value](Payload::value).
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         match read(bytes) {
@@ -63,7 +84,14 @@ fn read(bytes: &[u8]) -> Option<Record> {
     let first_reserved_at_ms = u64::from_be_bytes(*take(&mut rest)?);
     let attempt = u32::from_be_bytes(*take(&mut rest)?);
     let [flags, codec] = *take(&mut rest)?;
-    let value_version = u32::from_be_bytes(*take(&mut rest)?);
+    let last = *take(&mut rest)?;
+    let (value_version, payload) = match state {
+        State::Completed => (u32::from_be_bytes(last), payload(&bytes[..HEAD], rest)),
+        State::Reserved => {
+            let intact = rest.is_empty() && last == seal::of_reservation(owner, retention_ms);
+            intact.then_some((0, Payload::EMPTY))?
+        }
+    };
     Some(Record {
         state,
         owner,
@@ -75,8 +103,23 @@ fn read(bytes: &[u8]) -> Option<Record> {
         flags: Flags(flags),
         codec,
         value_version,
-        payload: Payload::from_stored(rest),
+        payload,
     })
+}
+
+/// What stands behind the head of an outcome: length, checksum, value.
+fn payload(head: &[u8], stored: &[u8]) -> Payload {
+    let mut value = stored;
+    let (Some(length), Some(checksum)) = (take(&mut value), take(&mut value)) else {
+        return if stored.is_empty() { Payload::EMPTY } else { Payload::damaged(stored) };
+    };
+    if u32::from_be_bytes(*length) as usize == value.len()
+        && *checksum == seal::of_outcome(head, value)
+    {
+        Payload::of_value(value)
+    } else {
+        Payload::damaged(stored)
+    }
 }
 
 fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {

@@ -1,25 +1,30 @@
-//! The payload of a record: an encoded outcome framed by its length and checksum.
+//! The payload of a record: an encoded outcome, or what is left of one that was damaged.
 
 use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
 
-/// Length and checksum, four bytes each.
-const FRAME: usize = 8;
-
-/// An encoded outcome with its length and checksum. Cheap to clone: the bytes are shared.
+/// An encoded outcome. Cheap to clone: the bytes are shared.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Payload(Option<Arc<[u8]>>);
+pub struct Payload(Content);
 
-/// The payload's length or checksum disagrees with its bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Content {
+    Nothing,
+    Value(Arc<[u8]>),
+    /// All that stood behind the head, as it stood there.
+    Damaged(Arc<[u8]>),
+}
+
+/// The record's length or checksum disagrees with its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the stored value is damaged: its length or checksum does not match")]
+#[error("the stored outcome is damaged: its length or checksum does not match")]
 pub struct Damaged;
 
 impl Payload {
     /// No payload, as in a reservation.
-    pub const EMPTY: Self = Self(None);
+    pub const EMPTY: Self = Self(Content::Nothing);
 
     /// A payload of what `write` appends to the buffer it is handed.
     ///
@@ -27,50 +32,51 @@ impl Payload {
     /// The error of `write`; nothing is kept then.
     pub fn of<E>(write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Self, E> {
         let mut bytes = Vec::with_capacity(128);
-        bytes.extend_from_slice(&[0; FRAME]);
         write(&mut bytes)?;
-        // A value of 4 GiB is over every limit; a wrong length could only make it unreadable.
-        let length = u32::try_from(bytes.len() - FRAME).unwrap_or(u32::MAX);
-        let checksum = crc32fast::hash(&bytes[FRAME..]);
-        bytes[..4].copy_from_slice(&length.to_be_bytes());
-        bytes[4..FRAME].copy_from_slice(&checksum.to_be_bytes());
-        Ok(Self(Some(bytes.into())))
+        Ok(Self::of_value(&bytes))
     }
 
-    /// The bytes as they came from a store, checked only when they are read.
-    #[must_use]
-    pub fn from_stored(bytes: &[u8]) -> Self {
-        Self((!bytes.is_empty()).then(|| bytes.into()))
+    pub(super) fn of_value(value: &[u8]) -> Self {
+        Self(Content::Value(value.into()))
     }
 
-    /// The bytes as they go into a store: length, checksum, value.
-    #[must_use]
-    pub fn as_stored(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+    /// What stands where a payload should, and is none.
+    pub(super) fn damaged(stored: &[u8]) -> Self {
+        Self(Content::Damaged(stored.into()))
     }
 
     /// The value's bytes.
     ///
     /// # Errors
-    /// [`Damaged`] if the length or the checksum does not match.
+    /// [`Damaged`] if the record it was read from was, or if there is no value.
     pub fn value(&self) -> Result<&[u8], Damaged> {
-        let (frame, value) = self.as_stored().split_first_chunk::<FRAME>().ok_or(Damaged)?;
-        let [l0, l1, l2, l3, checksum @ ..] = *frame;
-        let intact = u32::from_be_bytes([l0, l1, l2, l3]) as usize == value.len()
-            && u32::from_be_bytes(checksum) == crc32fast::hash(value);
-        intact.then_some(value).ok_or(Damaged)
+        match &self.0 {
+            Content::Value(value) => Ok(value),
+            Content::Nothing | Content::Damaged(_) => Err(Damaged),
+        }
     }
 
-    /// The value's length in bytes, without its frame.
+    /// The value's length in bytes; 0 if it is damaged.
     #[must_use]
     pub fn value_len(&self) -> usize {
-        self.as_stored().len().saturating_sub(FRAME)
+        self.value().map_or(0, <[u8]>::len)
+    }
+
+    /// The bytes of what is no value, as they were found.
+    pub(super) fn remains(&self) -> &[u8] {
+        match &self.0 {
+            Content::Damaged(stored) => stored,
+            Content::Nothing | Content::Value(_) => &[],
+        }
     }
 }
 
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Values may be confidential: only their size is shown.
-        write!(f, "Payload({} bytes)", self.value_len())
+        match &self.0 {
+            Content::Damaged(stored) => write!(f, "Payload({} bytes, damaged)", stored.len()),
+            _ => write!(f, "Payload({} bytes)", self.value_len()),
+        }
     }
 }

@@ -100,7 +100,7 @@ pub(super) enum Way {
 }
 
 /// What goes wrong with a request, or with the reply to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// So many bytes of it go on, then the connection is closed on both sides. What went on before
     /// it is carried out.
@@ -110,6 +110,8 @@ pub enum Fault {
     /// It goes on when the fault is lifted, and what comes after it on this way waits as well. The
     /// connection stays open: the peer has vanished without a word.
     Hold,
+    /// These bytes go on in its place.
+    Instead(Arc<[u8]>),
     /// It is dropped, and whatever comes after it on this way of this connection, which stays open
     /// and never recovers.
     Swallow,
@@ -164,7 +166,7 @@ impl Trap {
 
     pub(super) fn strike(&self) -> Fault {
         self.0.struck.fetch_add(1, Ordering::SeqCst);
-        self.0.fault
+        self.0.fault.clone()
     }
 
     pub(super) async fn lifted(&self) {

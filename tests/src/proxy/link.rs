@@ -80,6 +80,10 @@ impl Link<'_> {
             self.shared.note(&command, Stage::Came);
             let (goes, ends) = match self.shared.fault_at(Way::Request, Some(&command)).await {
                 Goes::On => (len, false),
+                Goes::Other(other) => {
+                    bytes.splice(..len, other.iter().copied());
+                    continue;
+                }
                 Goes::Part(part) => (part.min(len), true),
                 Goes::Nowhere => return swallow(&mut from).await,
             };
@@ -97,7 +101,7 @@ impl Link<'_> {
     async fn replies(&self, mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> End {
         let mut bytes = Vec::new();
         loop {
-            let (len, kind) = match framing::reply(&bytes) {
+            let (mut len, kind) = match framing::reply(&bytes) {
                 Ok(Some(reply)) => (reply.len, reply.kind),
                 Ok(None) if more(&mut from, &mut bytes).await => continue,
                 Ok(None) => return End::Closed,
@@ -106,6 +110,11 @@ impl Link<'_> {
             let (command, is_last) = self.answered(kind);
             let (goes, ends) = match self.shared.fault_at(Way::Reply, command.as_deref()).await {
                 Goes::On => (len, false),
+                Goes::Other(other) => {
+                    bytes.splice(..len, other.iter().copied());
+                    len = other.len();
+                    (len, false)
+                }
                 Goes::Part(part) => (part.min(len), true),
                 Goes::Nowhere => return swallow(&mut from).await,
             };

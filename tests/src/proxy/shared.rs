@@ -20,11 +20,13 @@ pub(super) enum Stage {
 }
 
 /// How far a request or a reply goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goes {
     On,
     /// So many bytes of it; then the connection ends.
     Part(usize),
+    /// Something else in its place.
+    Other(Arc<[u8]>),
     /// Nothing of it, nor of what comes after it.
     Nowhere,
 }
@@ -64,6 +66,7 @@ impl Shared {
         match trap.strike() {
             Fault::Cut(bytes) => return Goes::Part(bytes),
             Fault::Swallow => return Goes::Nowhere,
+            Fault::Instead(bytes) => return Goes::Other(bytes),
             Fault::Delay(by) => sleep(by).await,
             Fault::Hold => trap.lifted().await,
         }

@@ -93,27 +93,27 @@ impl Victim {
                 self.proxy.heal();
             }),
             Trouble::Slow { replies, by, lasts } => {
-                self.fault(stage, replies, Fault::Delay(by), lasts);
+                self.fault(stage, replies, &Fault::Delay(by), lasts);
             }
-            Trouble::Hold { replies, lasts } => self.fault(stage, replies, Fault::Hold, lasts),
+            Trouble::Hold { replies, lasts } => self.fault(stage, replies, &Fault::Hold, lasts),
             Trouble::Swallow { replies, lasts } => {
-                self.fault(stage, replies, Fault::Swallow, lasts);
+                self.fault(stage, replies, &Fault::Swallow, lasts);
             }
         }
         Ok(())
     }
 
-    fn fault(&self, stage: &Stage, replies: bool, fault: Fault, lasts: Duration) {
+    fn fault(&self, stage: &Stage, replies: bool, fault: &Fault, lasts: Duration) {
         stage.disturb(Disturbance::Way(self.settings.process), || {
             if replies {
-                self.proxy.on_reply(Aim::all(), fault);
+                self.proxy.on_reply(Aim::all(), fault.clone());
             } else {
-                self.proxy.on_request(Aim::all(), fault);
+                self.proxy.on_request(Aim::all(), fault.clone());
             }
             sleep(lasts);
             self.proxy.heal();
             // What was slow when this ended is as slow as it was.
-            if let Fault::Delay(by) = fault {
+            if let Fault::Delay(by) = *fault {
                 sleep(by);
             }
         });

@@ -73,7 +73,7 @@ async fn of_many_calls() {
     let mut traps = Vec::new();
     for nth in (7..=KEYS as usize).step_by(7) {
         let delay = Fault::Delay(TIMEOUT + TIMEOUT / 2);
-        traps.push(rig.proxy.on_reply(Aim::command("SET").nth(nth), delay));
+        traps.push(rig.proxy.on_reply(Aim::command("SET").nth(nth), delay.clone()));
         traps.push(rig.proxy.on_reply(Aim::script(COMPLETE).nth(nth), delay));
     }
     for round in 0..3 {

@@ -53,18 +53,38 @@ fn a_reservation() {
     assert_eq!(Standing::from_bytes(&bytes(RESERVED)), Standing::Record(reservation()));
 }
 
-#[test]
-fn a_completed_record() {
+fn hello() -> Payload {
     let payload = Payload::of(|out| {
         out.extend_from_slice(b"hello");
         Ok::<(), ()>(())
     });
+    payload.unwrap()
+}
+
+/// A reservation that carries something along, as a run's does.
+fn carrying() -> Record {
+    Record { codec: 4, payload: hello(), ..reservation() }
+}
+
+#[test]
+fn a_reservation_that_carries_something_along() {
+    let bytes = carrying().to_bytes();
+    assert_eq!(bytes[..62], reservation().to_bytes()[..62]);
+    assert_eq!(bytes[62..], self::bytes("00 04 df05dbbd 00000005 c5a2a65f 68656c6c 6f"));
+    assert_eq!(Standing::from_bytes(&bytes), Standing::Record(carrying()));
+    // A renewal and a fence leave alone what it carries.
+    let renewed = Record { retention_ms: 1, fence: 2, ..carrying() };
+    assert_eq!(renewed.to_bytes()[68..], bytes[68..]);
+}
+
+#[test]
+fn a_completed_record() {
     let completed = Record {
         state: State::Completed,
         flags: Flags::ERROR.with(Flags::NOT_KEPT),
         codec: 2,
         value_version: 7,
-        payload: payload.unwrap(),
+        payload: hello(),
         ..reservation()
     };
     assert_eq!(completed.to_bytes(), bytes(COMPLETED));
@@ -125,6 +145,10 @@ fn a_damaged_reservation_is_foreign() {
     }
     let longer = [&good[..], &[0]].concat();
     assert!(matches!(Standing::from_bytes(&longer), Standing::Foreign(_)));
+    let carrying = carrying().to_bytes();
+    for bytes in damaged(&carrying, 68..carrying.len()) {
+        assert!(matches!(Standing::from_bytes(&bytes), Standing::Foreign(_)));
+    }
     let Standing::Record(read) = Standing::from_bytes(&with_state(&good, 1)) else {
         panic!("readable")
     };

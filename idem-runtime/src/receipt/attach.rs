@@ -102,7 +102,12 @@ impl Attach {
         if core.is_closing() {
             return Err(run.error(ErrorKind::ShuttingDown));
         }
-        match Worker::of_queued_run(core, self.run) {
+        let worker = Worker::of_queued_run(core, self.run);
+        // Looked at again with a place on the run's flight, as for a call.
+        if core.is_closing() {
+            return Err(run.error(ErrorKind::ShuttingDown));
+        }
+        match worker {
             Some(worker) => worker.on_lost(self.on_lost).run_or_give_back(body, may_retry).await,
             // Another worker of this process has it.
             None => Ok(Ran::NotStarted(run.status().await?)),

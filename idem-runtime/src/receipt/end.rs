@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::give_back::GiveBack;
 use super::run_id::RunId;
-use super::run_record::{Dispatched, RunRecord, RunState, VERSION};
+use super::run_record::{Dispatched, RunRecord, RunState};
 use super::store::RunStore;
 use crate::ask::ask;
 use crate::attempt::Attempt;
@@ -34,7 +34,7 @@ impl End<'_> {
         let record = RunRecord::ended(self.dispatch.clone(), state);
         let (flags, payload) = (Flags::default(), record.payload());
         let ending = Ending::Store(Encoded { flags, payload, not_kept: None });
-        match action.settle(Source::Fresh, ending, (OWN, VERSION)).await {
+        match action.settle(Source::Fresh, ending, (OWN, 0)).await {
             Ok(()) => {
                 self.tell(ended);
                 Ok(())

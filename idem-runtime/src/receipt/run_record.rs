@@ -18,13 +18,14 @@ use crate::record_key::RecordKey;
 
 /// The operation of every run's record; names that begin with `idem.` are kept for idem itself.
 const OPERATION: &str = "idem.run";
-/// The version of what follows, in the record's own field for it. A reader of another version sees
-/// a record that it cannot read, and takes the run for one that may succeed.
-pub(super) const VERSION: u32 = 1;
+/// The version of what follows. A reader of another version sees a record that it cannot read, and
+/// takes the run for one that may succeed.
+const VERSION: u32 = 1;
 
 /// A run: what was dispatched, and how it stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunRecord {
+    version: u32,
     pub(crate) dispatch: Dispatched,
     pub(crate) state: RunState,
     /// The life that the record was given: with what is left of it, how long it has stood.
@@ -189,7 +190,7 @@ pub(crate) enum Seen {
 
 impl RunRecord {
     pub(crate) fn new(dispatch: Dispatched, state: RunState, life: Duration) -> Self {
-        Self { dispatch, state, life_ms: millis(life) }
+        Self { version: VERSION, dispatch, state, life_ms: millis(life) }
     }
 
     /// The same run in another state that is not its last.
@@ -222,7 +223,6 @@ impl RunRecord {
         Record {
             attempt,
             codec: OWN,
-            value_version: VERSION,
             payload: self.payload(),
             ..Record::reservation(owner, self.dispatch.fingerprint(), self.dispatch.at_ms)
         }
@@ -235,10 +235,11 @@ impl RunRecord {
     }
 
     pub(crate) fn of(record: &Record) -> Option<Self> {
-        if record.codec != OWN || record.value_version != VERSION {
+        if record.codec != OWN {
             return None;
         }
-        MessagePack::decode(record.payload.value().ok()?).ok()
+        let run: Self = MessagePack::decode(record.payload.value().ok()?).ok()?;
+        (run.version == VERSION).then_some(run)
     }
 }
 

@@ -6,12 +6,10 @@
 //! done, or with `shutdown`; it holds its `Idem` weakly, and nobody joins it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::{Notify, SetOnce};
-use tokio::time::timeout;
+use tokio::sync::SetOnce;
 
 use crate::ask::jittered;
 use crate::attempt::Attempt;
@@ -21,6 +19,9 @@ use crate::protocol::Moment;
 use crate::record::{Owner, Record};
 use crate::record_key::RecordKey;
 use crate::run::stopped_at_deadline;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::time::{sleep, sleep_until, timeout};
+use crate::sync::{Notify, select, spawn};
 
 mod agenda;
 mod backlog;
@@ -133,7 +134,7 @@ impl Keeper {
                 }
             }
             #[cfg(feature = "testing")]
-            Place::Task => drop(tokio::spawn(keep(core))),
+            Place::Task => drop(spawn(keep(core))),
         }
     }
 
@@ -170,7 +171,7 @@ fn keep_on_a_thread(core: Weak<Core>) {
 /// The keeper's life: look at what is due, see to jobs, sleep until the next.
 async fn keep(core: Weak<Core>) {
     let _ended = Ended(core.clone());
-    tokio::spawn(connect(core.clone()));
+    spawn(connect(core.clone()));
     loop {
         let Some(held) = core.upgrade() else { return };
         if held.is_shut() {
@@ -183,9 +184,9 @@ async fn keep(core: Weak<Core>) {
         let (keeper, clock) = (Arc::clone(&held.keeper), held.clock);
         // Not held while it sleeps: the last handle ends it.
         drop(held);
-        tokio::select! {
+        select! {
             () = keeper.wake.notified() => {}
-            () = tokio::time::sleep_until(clock.instant(next)), if next != Moment::NEVER => {}
+            () = sleep_until(clock.instant(next)), if next != Moment::NEVER => {}
         }
     }
 }
@@ -210,7 +211,7 @@ impl Drop for Ended {
 async fn connect(core: Weak<Core>) {
     let mut pause = FIRST_PAUSE;
     while let Some(store) = core.upgrade().map(|core| Arc::clone(&core.store)) {
-        let mut opening = tokio::spawn(async move { store.for_keeper().await });
+        let mut opening = spawn(async move { store.for_keeper().await });
         let opened = timeout(LONGEST_OPENING, &mut opening).await;
         opening.abort();
         let Some(core) = core.upgrade() else { return };
@@ -225,7 +226,7 @@ async fn connect(core: Weak<Core>) {
             Err(error) => warn_of_connection(&error),
         }
         drop(core);
-        tokio::time::sleep(jittered(pause)).await;
+        sleep(jittered(pause)).await;
         pause = (pause * 2).min(LONGEST_PAUSE_TO_CONNECT);
     }
 }
@@ -238,7 +239,7 @@ fn warn_of_connection(error: &dyn std::error::Error) {
 fn tick(core: &Arc<Core>) -> Moment {
     let keeper = &core.keeper;
     for (core, job) in keeper.backlog.take() {
-        tokio::spawn(jobs::see_to(core, job));
+        spawn(jobs::see_to(core, job));
     }
     keeper.agenda.open();
     let now = core.clock.now();

@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::backend::{Backend, BackendError, Reach, Renewal, Watch};
@@ -14,6 +13,7 @@ use crate::protocol::transition::{
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::time::{Clock, wall_us};
 
 mod shard;

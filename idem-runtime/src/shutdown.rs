@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
-
 use crate::idem::{Core, Idem};
+use crate::sync::select;
+use crate::sync::time::{Instant, timeout_at};
 
 /// What was left when the grace period of a shutdown ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ async fn quiet(core: &Core) {
         if core.flights.count() == 0 && core.keeper.backlog().len() == 0 {
             return;
         }
-        tokio::select! {
+        select! {
             () = ended => {}
             () = done => {}
         }

@@ -1,6 +1,5 @@
 //! An attempt that is at risk, lost, or stopped: who is told, and how.
 
-use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use tokio_util::sync::CancellationToken;
@@ -8,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Attempt, Progress, Stage, Stop};
 use crate::event::{EventKind, Phase};
 use crate::policy::OnLost;
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 
 impl Attempt {

@@ -74,6 +74,12 @@ impl MemoryBackend {
         self.0.shards.plant(key, standing, self.0.clock.now().after(life));
     }
 
+    /// Whether a watch of this key is kept.
+    #[cfg(all(test, idem_interleave = "shuttle"))]
+    pub(crate) fn is_watched(&self, key: &RecordKey) -> bool {
+        self.0.shards.is_watched(key)
+    }
+
     fn step<T>(
         &self,
         key: &RecordKey,

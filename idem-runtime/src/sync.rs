@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 #[cfg(not(all(test, idem_interleave = "shuttle")))]
 mod plain;
 #[cfg(all(test, idem_interleave = "loom"))]
-mod reordered;
+pub(crate) mod reordered;
 #[cfg(all(test, idem_interleave = "shuttle"))]
 pub(crate) mod scheduled;
 

@@ -50,6 +50,9 @@ impl Agenda {
     }
 }
 
+#[cfg(all(test, idem_interleave = "loom"))]
+mod reordered;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -119,6 +119,11 @@ impl Shards {
         }
     }
 
+    #[cfg(all(test, idem_interleave = "shuttle"))]
+    pub(super) fn is_watched(&self, key: &RecordKey) -> bool {
+        lock(self.shard(key)).watches.contains_key(key)
+    }
+
     pub(super) fn count_live(&self, now: Moment) -> usize {
         let live = |shard: &Padded<Mutex<Shard>>| {
             lock(shard).slots.iter().filter(|slot| slot.ends > now).count()

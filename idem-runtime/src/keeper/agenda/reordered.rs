@@ -1,6 +1,7 @@
 //! No moment is missed, in whatever order processors carry the accesses out: under loom.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use loom::thread;
 
@@ -18,12 +19,12 @@ struct Desk {
 }
 
 impl Desk {
-    fn of(calls: usize) -> Arc<Self> {
-        Arc::new(Self {
-            agenda: Agenda::new(),
-            dues: std::iter::repeat_with(Due::never).take(calls).collect(),
-            woken: AtomicBool::new(false),
-        })
+    /// The keeper sleeps until `planned`, for an attempt that has ended since.
+    fn of(calls: usize, planned: Moment) -> Arc<Self> {
+        let agenda = Agenda::new();
+        agenda.close(planned);
+        let dues = std::iter::repeat_with(Due::never).take(calls).collect();
+        Arc::new(Self { agenda, dues, woken: AtomicBool::new(false) })
     }
 
     /// A call has the keeper look at its attempt by `late`.
@@ -62,42 +63,61 @@ fn at(nanos: u64) -> Moment {
     Moment::from_nanos(nanos)
 }
 
-/// Explores calls that write these moments, one after the other each, against a keeper.
-fn explore(calls: &'static [&'static [u64]], ticks: usize, preemptions: Option<usize>) {
+/// Explores calls that write these moments, one after the other each, against a keeper whose next
+/// tick was `planned`.
+fn explore(
+    calls: &'static [&'static [u64]],
+    planned: Moment,
+    ticks: usize,
+    preemptions: Option<usize>,
+) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = preemptions;
-    let executions = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let executions = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executions);
     model.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let desk = Desk::of(calls.len());
+        count.fetch_add(1, Ordering::Relaxed);
+        let desk = Desk::of(calls.len(), planned);
         let threads: Vec<_> = (0..calls.len())
             .map(|call| {
                 let desk = Arc::clone(&desk);
-                thread::spawn(move || calls[call].iter().for_each(|&late| desk.attend(call, at(late))))
+                thread::spawn(move || {
+                    for &late in calls[call] {
+                        desk.attend(call, at(late));
+                    }
+                })
             })
             .collect();
         let next = desk.keep(ticks);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert!(desk.misses_none(next), "the keeper sleeps until {next:?}");
     });
-    let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
+    let executions = executions.load(Ordering::Relaxed);
     println!("agenda, {calls:?} against {ticks} ticks: {executions} executions");
 }
 
 #[test]
 fn a_moment_written_beside_a_tick_is_not_missed() {
-    explore(&[&[20]], 2, None);
+    explore(&[&[20]], Moment::NEVER, 2, None);
+}
+
+/// The call sees the plan that the keeper is about to make anew, and does not wake it.
+#[test]
+fn a_moment_after_the_planned_tick_is_not_missed() {
+    explore(&[&[20]], at(10), 1, None);
+    explore(&[&[20]], at(10), 2, None);
 }
 
 #[test]
 fn a_moment_that_is_moved_is_not_missed() {
-    explore(&[&[50, 20]], 2, None);
-    explore(&[&[20, 50]], 2, None);
+    explore(&[&[50, 20]], Moment::NEVER, 2, Some(3));
+    explore(&[&[20, 50]], at(30), 2, Some(3));
 }
 
 #[test]
 fn two_calls_beside_a_tick_miss_nothing() {
-    explore(&[&[20], &[10]], 1, Some(3));
-    explore(&[&[20], &[10]], 2, Some(3));
+    explore(&[&[20], &[10]], Moment::NEVER, 2, Some(3));
+    explore(&[&[20], &[40]], at(30), 1, Some(3));
 }

@@ -17,6 +17,7 @@ mod history;
 mod jobs;
 mod memory;
 mod shutdown;
+mod stage;
 mod store;
 
 /// How often the scheduler that changes its mind a few times only does so.

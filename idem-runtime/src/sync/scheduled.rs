@@ -4,11 +4,11 @@
 //! What does not block (tokio's `Notify` and `watch`, an `AtomicWaker`) is the real thing and counts
 //! as one step. Time stands still until a test moves it ([`time`]).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 pub(crate) use shuttle::sync::atomic;
@@ -42,12 +42,48 @@ pub(crate) fn step() {
 std::thread_local! {
     /// The tasks of this schedule, in the order in which they were spawned.
     static SPAWNED: RefCell<Vec<AbortHandle>> = const { RefCell::new(Vec::new()) };
+    /// How many of them have not ended, and who waits for that.
+    static RUNNING: Cell<usize> = const { Cell::new(0) };
+    static WAITS: RefCell<Option<Waker>> = const { RefCell::new(None) };
 }
 
 /// Forgets what an earlier schedule has left.
 pub(crate) fn start_anew() {
     SPAWNED.take().clear();
+    RUNNING.set(0);
+    drop(WAITS.take());
     time::start_anew();
+}
+
+/// Resolves when all tasks that the code under test has spawned have ended. For one waiter.
+pub(crate) async fn all_ended() {
+    std::future::poll_fn(|task| {
+        if RUNNING.get() == 0 {
+            return Poll::Ready(());
+        }
+        WAITS.set(Some(task.waker().clone()));
+        Poll::Pending
+    })
+    .await;
+}
+
+/// A task that has not ended.
+struct Running;
+
+impl Running {
+    fn one_more() -> Self {
+        RUNNING.set(RUNNING.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.set(RUNNING.get().saturating_sub(1));
+        if let Some(waker) = WAITS.take() {
+            waker.wake();
+        }
+    }
 }
 
 /// The tasks that the code under test has spawned so far.
@@ -61,7 +97,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let handle = shuttle::future::spawn(future);
+    let running = Running::one_more();
+    let handle = shuttle::future::spawn(async move {
+        let _running = running;
+        future.await
+    });
     SPAWNED.with_borrow_mut(|tasks| tasks.push(handle.abort_handle()));
     // Dropped, the handle would have the task count no more.
     Task(ManuallyDrop::new(handle))

@@ -126,23 +126,18 @@ impl Keeper {
             return;
         }
         let core = Arc::downgrade(core);
+        // Made here: a task may be dropped before it is polled at all.
+        let ended = Ended(core.clone());
         match self.place {
             Place::Thread => {
                 let thread = std::thread::Builder::new().name("idem-keeper".to_owned());
-                if let Err(error) = thread.spawn(move || keep_on_a_thread(core)) {
-                    self.not_started(&error);
+                if let Err(error) = thread.spawn(move || keep_on_a_thread(core, ended)) {
+                    warn_not_started(&error);
                 }
             }
             #[cfg(feature = "testing")]
-            Place::Task => drop(spawn(keep(core))),
+            Place::Task => drop(spawn(keep(core, ended))),
         }
-    }
-
-    /// The next reservation tries again; until then leases end by themselves.
-    fn not_started(&self, error: &std::io::Error) {
-        tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
-        self.agenda.clear();
-        self.started.store(false, Ordering::Release);
     }
 
     /// The part of the store that a key is in now.
@@ -156,21 +151,21 @@ impl Keeper {
     }
 }
 
-fn keep_on_a_thread(core: Weak<Core>) {
+fn keep_on_a_thread(core: Weak<Core>, ended: Ended) {
     // Made here, since a runtime must not be dropped inside another one.
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(keep(core)),
-        Err(error) => {
-            if let Some(core) = core.upgrade() {
-                core.keeper.not_started(&error);
-            }
-        }
+        Ok(runtime) => runtime.block_on(keep(core, ended)),
+        Err(error) => warn_not_started(&error),
     }
 }
 
+/// The next reservation tries again; until then leases end by themselves.
+fn warn_not_started(error: &std::io::Error) {
+    tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
+}
+
 /// The keeper's life: look at what is due, see to jobs, sleep until the next.
-async fn keep(core: Weak<Core>) {
-    let _ended = Ended(core.clone());
+async fn keep(core: Weak<Core>, _ended: Ended) {
     spawn(connect(core.clone()));
     loop {
         let Some(held) = core.upgrade() else { return };
@@ -191,8 +186,9 @@ async fn keep(core: Weak<Core>) {
     }
 }
 
-/// The keeper has ended, however that came about: the next reservation starts another one. For a
-/// keeper that is a task that is the ordinary way, when the runtime it lives in ends.
+/// The keeper has ended, or never came to run, however that came about: the next reservation starts
+/// another one. For a keeper that is a task that is the ordinary way, when the runtime it lives in
+/// ends.
 struct Ended(Weak<Core>);
 
 impl Drop for Ended {

@@ -221,6 +221,8 @@ impl Attempt {
             progress.action_deadline = now.after(deadline);
         }
         self.attend(&progress);
+        drop(progress);
+        self.look_for_keeper();
         Starting::Started
     }
 
@@ -232,6 +234,8 @@ impl Attempt {
             progress.action_deadline = now.after(deadline);
         }
         self.attend(&progress);
+        drop(progress);
+        self.look_for_keeper();
     }
 
     /// Reconcile has answered that the effect did not happen: the crash is settled, the body starts.

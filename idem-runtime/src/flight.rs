@@ -126,7 +126,7 @@ impl Flights {
                 let Phase::Reserved { by: Holder::Here(attempt), .. } = &state.phase else {
                     continue;
                 };
-                if attempt.due().is_early(now) {
+                if attempt.due().has_come(now) {
                     due.push(Arc::clone(attempt));
                 } else {
                     next = next.min(attempt.due().late());

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler};
+use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
 use crate::sync::scheduled;
@@ -31,7 +31,7 @@ const CHANGES_OF_MIND: usize = 3;
 fn explore(what: &str, schedules: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = Arc::new(anew(scenario));
     if let Ok(schedule) = std::env::var("INTERLEAVE_REPLAY") {
-        return shuttle::replay(move || scenario(), schedule.trim());
+        return replay(&schedule, move || scenario());
     }
     let schedules = schedules * number("INTERLEAVE_TIMES", 1) / 2;
     let seed = number("INTERLEAVE_SEED", 17) as u64;
@@ -47,10 +47,15 @@ fn explore(what: &str, schedules: usize, scenario: impl Fn() + Send + Sync + 'st
 fn exhaust(what: &str, scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = anew(scenario);
     if let Ok(schedule) = std::env::var("INTERLEAVE_REPLAY") {
-        return shuttle::replay(scenario, schedule.trim());
+        return replay(&schedule, scenario);
     }
     let ran = Runner::new(DfsScheduler::new(None, false), config()).run(scenario);
     println!("{what}: all {ran} schedules");
+}
+
+fn replay(schedule: &str, scenario: impl Fn() + Send + Sync + 'static) {
+    let scheduler = ReplayScheduler::new_from_encoded(schedule.trim());
+    Runner::new(scheduler, config()).run(scenario);
 }
 
 fn anew(scenario: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {

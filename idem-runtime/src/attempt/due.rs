@@ -20,8 +20,10 @@ impl Due {
         self.late.store(late.as_nanos(), Ordering::SeqCst);
     }
 
-    pub(crate) fn is_early(&self, now: Moment) -> bool {
-        self.early.load(Ordering::Relaxed) <= now.as_nanos()
+    /// Whether the keeper is to look now. The two are not written at once: where only one has
+    /// come, whoever writes them holds the attempt's lock, and the look waits for that.
+    pub(crate) fn has_come(&self, now: Moment) -> bool {
+        self.early.load(Ordering::Relaxed) <= now.as_nanos() || self.late() <= now
     }
 
     pub(crate) fn late(&self) -> Moment {

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use shuttle::future::block_on;
 use shuttle::thread;
 
 use super::memory::key;
@@ -17,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::flight::{Answer, Holder, Joined, Seat, join};
 use crate::idem::Idem;
 use crate::wait::Awaited;
+use crate::sync::scheduled::{block_on, task};
 
 /// Who sits, and how calls ended. Not shared state of the product: no steps.
 #[derive(Default)]
@@ -105,11 +105,11 @@ fn a_waiter_that_is_dropped_passes_its_turn_on() {
     explore("flights, waiters dropped at any point", 6_000, || {
         let idem = idem(&Store::new());
         let tally = Arc::new(Tally::default());
-        let stays = |answers| shuttle::future::spawn(call(idem.clone(), Arc::clone(&tally), answers));
+        let stays = |answers| task(call(idem.clone(), Arc::clone(&tally), answers));
         let staying = [stays(false), stays(false), stays(true)];
         // It may be dropped with the seat in hand.
         let leaving = [idem.clone(), idem.clone()]
-            .map(|idem| shuttle::future::spawn(async move { drop(come(&idem).await) }));
+            .map(|idem| task(async move { drop(come(&idem).await) }));
         for task in &leaving {
             task.abort();
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use shuttle::future::block_on;
 
 use crate::backend::{Backend, Renewal};
 use crate::memory::MemoryBackend;
@@ -16,6 +15,7 @@ use crate::protocol::transition::{
 use crate::record::{Found, Head, Owner, Record, Standing};
 use crate::record_key::RecordKey;
 use crate::sync::time::move_to;
+use crate::sync::scheduled::block_on;
 
 /// An operation on the record under one key.
 #[derive(Clone, Debug)]

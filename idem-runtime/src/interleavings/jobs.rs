@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shuttle::future::block_on;
 use shuttle::thread::{self, JoinHandle};
 
 use super::explore;
@@ -15,7 +14,7 @@ use crate::flight::{Joined, join};
 use crate::idem::Idem;
 use crate::keeper::Job;
 use crate::record::Owner;
-use crate::sync::scheduled::{all_ended, spawned};
+use crate::sync::scheduled::{all_ended, block_on, spawned};
 
 fn owner(number: u8) -> Owner {
     Owner::from_bytes([number + 1; 16])

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shuttle::future::block_on;
 use shuttle::thread;
 
 use super::history::{History, Operation, Reply};
@@ -15,6 +14,7 @@ use crate::memory::MemoryBackend;
 use crate::protocol::transition::BeginReply;
 use crate::record::{Owner, Record, State};
 use crate::record_key::RecordKey;
+use crate::sync::scheduled::block_on;
 
 const LEASE: Duration = Duration::from_millis(100);
 const RETENTION: Duration = Duration::from_millis(40);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use shuttle::future::{JoinHandle, block_on};
+use shuttle::future::JoinHandle;
 
 use super::explore;
 use super::stage::{Events, builder};
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::idem::Idem;
 use crate::observe::Outcome;
 use crate::policy::OnLost;
-use crate::sync::scheduled::all_ended;
+use crate::sync::scheduled::{all_ended, block_on, task};
 
 /// How many bodies run and have run. Not shared state of the product: no steps.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Drop for Running {
 }
 
 fn calls(idem: &Idem, bodies: &Arc<Bodies>) -> Vec<JoinHandle<Result<Outcome<u64>, Error>>> {
-    let call = |key| shuttle::future::spawn(call(idem.clone(), key, Arc::clone(bodies)));
+    let call = |key| task(call(idem.clone(), key, Arc::clone(bodies)));
     ["a", "b", "a"].map(call).into()
 }
 
@@ -103,7 +103,7 @@ fn after_a_shutdown_no_body_runs_on_that_is_to_be_cancelled() {
     explore("shutdown at once against bodies that are cancelled", 2_000, || {
         let store = Store::new();
         let idem = builder(&store).on_lost(OnLost::Cancel).build().unwrap();
-        let endless = shuttle::future::spawn({
+        let endless = task({
             let idem = idem.clone();
             async move {
                 let body = |_lease| std::future::pending::<Result<u64, Error>>();

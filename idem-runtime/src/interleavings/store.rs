@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use shuttle::future::block_on;
 
 use crate::backend::{Backend, BackendError, Reach, Renewal, Watch};
 use crate::memory::MemoryBackend;
@@ -14,6 +13,7 @@ use crate::protocol::transition::{
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;
+use crate::sync::scheduled::block_on;
 
 /// What took effect, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Store {
     }
 
     /// Another process takes the key, if nothing stands there.
-    pub(super) fn reserve(&self, key: &RecordKey, record: &Record, lease: Duration) {
-        block_on(self.map.begin(key, record, lease)).unwrap();
+    pub(super) fn reserve(&self, key: &RecordKey, record: &Record, lease: Duration) -> bool {
+        block_on(self.map.begin(key, record, lease)).unwrap() == BeginReply::Acquired
     }
 
     fn note(&self, did: Did) {

@@ -17,11 +17,13 @@ pub(crate) use shuttle::thread_local;
 
 use shuttle::future::{AbortHandle, JoinError, JoinHandle};
 
+mod attentive;
 mod notify;
 pub(crate) mod time;
 mod waker;
 pub(crate) mod watch;
 
+pub(crate) use attentive::{attentive, block_on};
 pub(crate) use notify::{Notified, Notify};
 pub(crate) use waker::AtomicWaker;
 
@@ -67,6 +69,14 @@ pub(crate) async fn all_ended() {
     .await;
 }
 
+/// Lets as much time pass as all tasks need to end.
+pub(crate) fn run_out() {
+    while RUNNING.get() > 0 {
+        time::move_to(time::now() + Duration::from_secs(1_000));
+        shuttle::thread::yield_now();
+    }
+}
+
 /// A task that has not ended.
 struct Running;
 
@@ -91,6 +101,15 @@ pub(crate) fn spawned() -> Vec<AbortHandle> {
     SPAWNED.with_borrow(Clone::clone)
 }
 
+/// A task of a test's own.
+pub(crate) fn task<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    shuttle::future::spawn(attentive(future))
+}
+
 /// Spawns a task that has to end before the schedule may: one that never does is a deadlock.
 pub(crate) fn spawn<F>(future: F) -> Task<F::Output>
 where
@@ -98,7 +117,7 @@ where
     F::Output: Send + 'static,
 {
     let running = Running::one_more();
-    let handle = shuttle::future::spawn(async move {
+    let handle = task(async move {
         let _running = running;
         future.await
     });

@@ -22,6 +22,10 @@ pub(super) fn start_anew() {
     SLEEPERS.take().clear();
 }
 
+pub(super) fn now() -> Duration {
+    NOW.get()
+}
+
 /// It is `at`, that long after the beginning, unless it was later already: wakes who slept until
 /// then.
 pub(crate) fn move_to(at: Duration) {

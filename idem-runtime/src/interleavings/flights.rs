@@ -87,22 +87,22 @@ fn calls(ends: &'static [bool]) {
 
 #[test]
 fn a_seat_that_is_given_up_goes_from_one_to_the_next() {
-    explore("flights, seats given up", 4_000, || calls(&[false, false, false]));
+    explore("flights, seats given up", 2_000, || calls(&[false, false, false]));
 }
 
 #[test]
 fn an_answer_reaches_every_place() {
-    explore("flights, an answer", 4_000, || calls(&[true, true, true]));
+    explore("flights, an answer", 2_000, || calls(&[true, true, true]));
 }
 
 #[test]
 fn answers_and_seats_given_up_leave_no_flight_behind() {
-    explore("flights, answers and seats given up", 4_000, || calls(&[true, false, true, false]));
+    explore("flights, answers and seats given up", 2_000, || calls(&[true, false, true, false]));
 }
 
 #[test]
 fn a_waiter_that_is_dropped_passes_its_turn_on() {
-    explore("flights, waiters dropped at any point", 6_000, || {
+    explore("flights, waiters dropped at any point", 3_000, || {
         let idem = idem(&Store::new());
         let tally = Arc::new(Tally::default());
         let stays = |answers| task(call(idem.clone(), Arc::clone(&tally), answers));

@@ -39,7 +39,7 @@ fn times_done(store: &Store, number: u8) -> usize {
 
 #[test]
 fn jobs_handed_beside_each_other_are_done_once_and_the_last_handle_ends_the_keeper() {
-    explore("jobs, hand against take and the last handle", 2_000, || {
+    explore("jobs, hand against take and the last handle", 1_000, || {
         let store = Store::new();
         let idem = idem(&store);
         let keeper = Arc::clone(&idem.core().keeper);
@@ -59,7 +59,7 @@ fn jobs_handed_beside_each_other_are_done_once_and_the_last_handle_ends_the_keep
 
 #[test]
 fn jobs_handed_beside_a_shutdown_are_done_or_given_up() {
-    explore("jobs, hand against shutdown at once", 2_000, || {
+    explore("jobs, hand against shutdown at once", 1_000, || {
         let store = Store::new();
         let idem = idem(&store);
         let callers = [hands(&idem, 0), hands(&idem, 1)];
@@ -80,7 +80,7 @@ fn jobs_handed_beside_a_shutdown_are_done_or_given_up() {
 
 #[test]
 fn a_shutdown_with_time_hears_of_the_last_job() {
-    explore("jobs, hand against shutdown with time", 2_000, || {
+    explore("jobs, hand against shutdown with time", 1_000, || {
         let store = Store::new();
         let idem = idem(&store);
         // A call hands over what it leaves before it leaves its flight.
@@ -109,7 +109,7 @@ fn a_shutdown_with_time_hears_of_the_last_job() {
 
 #[test]
 fn a_keeper_that_ends_leaves_its_jobs_to_the_next() {
-    explore("jobs, hand against the keeper's end", 2_000, || {
+    explore("jobs, hand against the keeper's end", 1_000, || {
         let store = Store::new();
         let idem = idem(&store);
         // It starts with the first job.

@@ -82,17 +82,17 @@ fn any_history(keys: &'static [&'static str], most_records: usize) {
 
 #[test]
 fn operations_on_one_key_are_steps() {
-    explore("memory, one key", 8_000, || any_history(&["a"], 10));
+    explore("memory, one key", 4_000, || any_history(&["a"], 10));
 }
 
 #[test]
 fn operations_on_two_keys_of_one_shard_are_steps() {
-    explore("memory, two keys", 6_000, || any_history(&["a", "b"], 10));
+    explore("memory, two keys", 3_000, || any_history(&["a", "b"], 10));
 }
 
 #[test]
 fn sweeps_and_the_bound_are_steps() {
-    explore("memory, room for one of two keys", 6_000, || any_history(&["a", "b"], 1));
+    explore("memory, room for one of two keys", 3_000, || any_history(&["a", "b"], 1));
 }
 
 /// Waits until something stands under the key, by watching first and looking second.
@@ -120,7 +120,7 @@ fn a_watcher_is_woken_by_a_change_after_it_subscribed() {
 
 #[test]
 fn a_watcher_that_leaves_takes_nobody_elses_watch_along() {
-    explore("memory, watch against unwatch and begin", 6_000, || {
+    explore("memory, watch against unwatch and begin", 3_000, || {
         let store = MemoryBackend::bounded(10);
         let mut tasks = Vec::new();
         for _ in 0..2 {

@@ -51,7 +51,7 @@ fn calls(idem: &Idem, bodies: &Arc<Bodies>) -> Vec<JoinHandle<Result<Outcome<u64
 
 #[test]
 fn a_shutdown_with_time_leaves_nothing_behind() {
-    explore("shutdown with time against calls", 2_000, || {
+    explore("shutdown with time against calls", 1_000, || {
         let store = Store::new();
         let idem = builder(&store).build().unwrap();
         let bodies = Arc::new(Bodies::default());
@@ -74,7 +74,7 @@ fn a_shutdown_with_time_leaves_nothing_behind() {
 
 #[test]
 fn a_shutdown_without_time_ends_and_reports_who_is_left() {
-    explore("shutdown at once against calls", 2_000, || {
+    explore("shutdown at once against calls", 1_000, || {
         let store = Store::new();
         let events = Events::default();
         let idem = builder(&store).observer(events.clone()).build().unwrap();
@@ -100,7 +100,7 @@ fn a_shutdown_without_time_ends_and_reports_who_is_left() {
 /// Nobody renews its lease any more, so nothing of it runs on under `on_lost = cancel`.
 #[test]
 fn after_a_shutdown_no_body_runs_on_that_is_to_be_cancelled() {
-    explore("shutdown at once against bodies that are cancelled", 2_000, || {
+    explore("shutdown at once against bodies that are cancelled", 1_000, || {
         let store = Store::new();
         let idem = builder(&store).on_lost(OnLost::Cancel).build().unwrap();
         let endless = task({

@@ -85,3 +85,10 @@ fn drawn(end: u64) -> u64 {
     use shuttle::rand::RngCore;
     shuttle::rand::thread_rng().next_u64() % end
 }
+
+/// Lets others go on for a while.
+fn dawdle(most: u64) {
+    for _ in 0..drawn(most) {
+        scheduled::step();
+    }
+}

@@ -10,7 +10,7 @@ use shuttle::thread;
 use super::memory::key;
 use super::stage::{Events, LEASE, builder};
 use super::store::{Did, Store, pause};
-use super::{drawn, explore};
+use super::{dawdle, drawn, explore};
 use crate::direct::DirectCall;
 use crate::error::{Error, ErrorKind};
 use crate::fingerprint::Fingerprint;
@@ -82,12 +82,14 @@ impl Scene {
         let call = task(call);
         let time = thread::spawn(move || {
             for &at in moments {
+                dawdle(60);
                 move_to(Duration::from_millis(at));
             }
         });
         let scene = Arc::clone(self);
         let rival = thread::spawn(move || scene.disturb(meanwhile));
         if drawn(4) > 0 {
+            dawdle(150);
             call.abort();
         }
         let result = block_on(call);
@@ -108,6 +110,7 @@ impl Scene {
         if meanwhile == Meanwhile::Keeps {
             return false;
         }
+        dawdle(100);
         self.store.evict(&self.key);
         let another = Record::reservation(ANOTHER, Fingerprint::NONE, 0);
         meanwhile == Meanwhile::GoesOver
@@ -161,7 +164,10 @@ impl Scene {
     }
 }
 
-fn run(scene: &Arc<Scene>, fails: bool) -> impl Future<Output = Result<Outcome<u64>, Error>> + use<> {
+fn run(
+    scene: &Arc<Scene>,
+    fails: bool,
+) -> impl Future<Output = Result<Outcome<u64>, Error>> + use<> {
     let scene = Arc::clone(scene);
     async move { scene.call().run(|_lease| scene.body(fails)).await }
 }
@@ -192,8 +198,14 @@ fn under_hold_an_end_stores_or_leaves_it_to_lapse() {
             let (completed, released) = scene.became_of(owner);
             assert!(!(started && released), "released what may have run");
             // Stopped at its deadline, it counts as run; gone before it ran, there is nothing to free.
-            let (stopped, gone) = (scene.happened("deadline_exceeded"), scene.happened("lease_gone"));
-            assert!(started || stopped || gone || released, "kept what never ran: {:?}, {:?}", scene.store.did(), scene.events);
+            let (stopped, gone) =
+                (scene.happened("deadline_exceeded"), scene.happened("lease_gone"));
+            assert!(
+                started || stopped || gone || released,
+                "kept what never ran: {:?}, {:?}",
+                scene.store.did(),
+                scene.events
+            );
             assert!(started || !completed);
         }
     });

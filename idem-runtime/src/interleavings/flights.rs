@@ -1,22 +1,22 @@
 //! The flights: one seat per key, an answer for everybody, and nobody who waits for ever.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shuttle::thread;
 
 use super::memory::key;
 use super::stage::idem;
 use super::store::Store;
-use super::{drawn, explore};
+use super::{dawdle, drawn, explore};
 use crate::backend::BackendError;
 use crate::begin::Arrival;
 use crate::context;
 use crate::fingerprint::Fingerprint;
 use crate::flight::{Answer, Holder, Joined, Seat, join};
 use crate::idem::Idem;
-use crate::wait::Awaited;
 use crate::sync::scheduled::{block_on, task};
+use crate::wait::Awaited;
 
 /// Who sits, and how calls ended. Not shared state of the product: no steps.
 #[derive(Default)]
@@ -108,9 +108,10 @@ fn a_waiter_that_is_dropped_passes_its_turn_on() {
         let stays = |answers| task(call(idem.clone(), Arc::clone(&tally), answers));
         let staying = [stays(false), stays(false), stays(true)];
         // It may be dropped with the seat in hand.
-        let leaving = [idem.clone(), idem.clone()]
-            .map(|idem| task(async move { drop(come(&idem).await) }));
+        let leaving =
+            [idem.clone(), idem.clone()].map(|idem| task(async move { drop(come(&idem).await) }));
         for task in &leaving {
+            dawdle(60);
             task.abort();
         }
         for task in staying {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-
 use crate::backend::{Backend, Renewal};
 use crate::memory::MemoryBackend;
 use crate::protocol::Moment;
@@ -14,8 +13,8 @@ use crate::protocol::transition::{
 };
 use crate::record::{Found, Head, Owner, Record, Standing};
 use crate::record_key::RecordKey;
-use crate::sync::time::move_to;
 use crate::sync::scheduled::block_on;
+use crate::sync::time::move_to;
 
 /// An operation on the record under one key.
 #[derive(Clone, Debug)]
@@ -92,8 +91,7 @@ impl Operation {
                 (Reply::Discard(reply), change)
             }
             Self::Peek => {
-                let found =
-                    found.map(|at| Found { standing: at.standing.clone(), left: at.left });
+                let found = found.map(|at| Found { standing: at.standing.clone(), left: at.left });
                 (Reply::Peek(found), Change::Keep)
             }
         }
@@ -137,7 +135,12 @@ impl History {
     }
 
     /// Does it, and takes note of it.
-    pub(super) fn ask(&self, store: &MemoryBackend, key: &RecordKey, operation: Operation) -> Reply {
+    pub(super) fn ask(
+        &self,
+        store: &MemoryBackend,
+        key: &RecordKey,
+        operation: Operation,
+    ) -> Reply {
         let index = self.called(key, operation.clone());
         let reply = operation.on(store, key);
         self.answered(index, reply.clone());
@@ -215,8 +218,7 @@ impl Map {
     fn step(&mut self, key: &RecordKey, operation: &Operation, now: Moment) -> Reply {
         let name = key.key().to_owned();
         let found = self.slots.get(&name).filter(|(_, ends)| *ends > now);
-        let entry =
-            found.map(|(standing, ends)| Entry { standing, left: ends.since(now) });
+        let entry = found.map(|(standing, ends)| Entry { standing, left: ends.since(now) });
         let (reply, change) = operation.by_protocol(entry);
         let is_new = entry.is_none();
         if is_new && !matches!(operation, Operation::Peek) {

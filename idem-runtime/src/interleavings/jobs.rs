@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use shuttle::thread::{self, JoinHandle};
 
-use super::explore;
 use super::memory::key;
 use super::stage::{LEASE, idem};
 use super::store::{Did, Store};
+use super::{dawdle, explore};
 use crate::flight::{Joined, join};
 use crate::idem::Idem;
 use crate::keeper::Job;
@@ -63,6 +63,7 @@ fn jobs_handed_beside_a_shutdown_are_done_or_given_up() {
         let store = Store::new();
         let idem = idem(&store);
         let callers = [hands(&idem, 0), hands(&idem, 1)];
+        dawdle(40);
         let report = block_on(idem.shutdown(Duration::ZERO));
         assert!(report.unsettled <= 2, "{report:?}");
         for caller in callers {
@@ -85,7 +86,8 @@ fn a_shutdown_with_time_hears_of_the_last_job() {
         let idem = idem(&store);
         // A call hands over what it leaves before it leaves its flight.
         let callers = [0, 1].map(|number| {
-            let Joined::Seat(seat) = join(idem.core(), &key(["a", "b"][usize::from(number)])) else {
+            let Joined::Seat(seat) = join(idem.core(), &key(["a", "b"][usize::from(number)]))
+            else {
                 unreachable!("nobody else is there")
             };
             let idem = idem.clone();
@@ -94,6 +96,7 @@ fn a_shutdown_with_time_hears_of_the_last_job() {
                 drop(seat);
             })
         });
+        dawdle(40);
         let report = block_on(idem.shutdown(Duration::from_secs(60)));
         assert!(report.is_clean(), "{report:?}");
         assert_eq!([times_done(&store, 0), times_done(&store, 1)], [1, 1]);
@@ -115,6 +118,7 @@ fn a_keeper_that_ends_leaves_its_jobs_to_the_next() {
         // It starts with the first job.
         hand(&idem, 0);
         let caller = hands(&idem, 1);
+        dawdle(40);
         spawned()[0].abort();
         caller.join().unwrap();
         let keeper = Arc::clone(&idem.core().keeper);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use shuttle::future::JoinHandle;
 
-use super::explore;
 use super::stage::{Events, builder};
 use super::store::{Store, pause};
+use super::{dawdle, explore};
 use crate::error::{Error, ErrorKind};
 use crate::idem::Idem;
 use crate::observe::Outcome;
@@ -56,6 +56,7 @@ fn a_shutdown_with_time_leaves_nothing_behind() {
         let idem = builder(&store).build().unwrap();
         let bodies = Arc::new(Bodies::default());
         let calls = calls(&idem, &bodies);
+        dawdle(60);
         let report = block_on(idem.shutdown(Duration::from_secs(60)));
         assert!(report.is_clean(), "{report:?}");
         assert_eq!(bodies.running.load(Ordering::SeqCst), 0, "a body runs after a clean shutdown");
@@ -80,6 +81,7 @@ fn a_shutdown_without_time_ends_and_reports_who_is_left() {
         let idem = builder(&store).observer(events.clone()).build().unwrap();
         let bodies = Arc::new(Bodies::default());
         let calls = calls(&idem, &bodies);
+        dawdle(60);
         let report = block_on(idem.shutdown(Duration::ZERO));
         assert!(report.running <= 2, "{report:?}");
         let running = bodies.running.load(Ordering::SeqCst);
@@ -110,10 +112,14 @@ fn after_a_shutdown_no_body_runs_on_that_is_to_be_cancelled() {
                 idem.call("shut.down").key("a").run(body).await
             }
         });
+        dawdle(60);
         block_on(idem.shutdown(Duration::ZERO));
         // It ends without anybody's doing, and without time.
         let ended = block_on(endless).unwrap().unwrap_err();
-        assert!(matches!(ended.kind(), ErrorKind::ShuttingDown | ErrorKind::LeaseLost), "{ended:?}");
+        assert!(
+            matches!(ended.kind(), ErrorKind::ShuttingDown | ErrorKind::LeaseLost),
+            "{ended:?}"
+        );
         drop(idem);
         block_on(all_ended());
     });

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-
 use crate::backend::{Backend, BackendError, Reach, Renewal, Watch};
 use crate::memory::MemoryBackend;
 use crate::protocol::transition::{

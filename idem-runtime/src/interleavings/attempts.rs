@@ -181,8 +181,9 @@ fn under_release_an_end_stores_or_releases() {
         let scene = scene.end();
         if let Some(owner) = scene.last_owner() {
             let (completed, released) = scene.became_of(owner);
-            let gone = scene.happened("lease_gone");
-            assert!(completed || released || gone, "{:?}", scene.store.did());
+            // Gone before it ran, or begun in vain, it may have run out before anybody freed it.
+            let ran_out = scene.happened("lease_gone") || scene.happened("failed");
+            assert!(completed || released || ran_out, "{:?}, {:?}", scene.store.did(), scene.events);
         }
     });
 }

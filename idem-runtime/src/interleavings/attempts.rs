@@ -137,10 +137,6 @@ impl Scene {
         did.iter().filter_map(took).collect()
     }
 
-    fn happened(&self, event: &str) -> bool {
-        self.events.count(event) > 0
-    }
-
     /// The others' reservations had run out, or were gone.
     fn last_owner(&self) -> Option<Owner> {
         self.owners().pop()
@@ -172,42 +168,38 @@ fn run(
     async move { scene.call().run(|_lease| scene.body(fails)).await }
 }
 
+/// The moments of a schedule, and whether a lease can run out in them before anybody frees its key.
+fn some_moments() -> (&'static [u64], bool) {
+    if drawn(2) == 0 { (&MOMENTS, true) } else { (&MOMENTS[..2], false) }
+}
+
 #[test]
 fn under_release_an_end_stores_or_releases() {
-    explore("ends under on_drop = release", 1_500, || {
+    explore("ends under on_drop = release", 2_000, || {
         let scene = Scene::new(OnDrop::Release, OnLost::Finish);
-        let fails = drawn(3) == 0;
-        scene.play(run(&scene, fails), &MOMENTS, Meanwhile::Keeps);
+        let (fails, (moments, may_run_out)) = (drawn(3) == 0, some_moments());
+        scene.play(run(&scene, fails), moments, Meanwhile::Keeps);
         let scene = scene.end();
         if let Some(owner) = scene.last_owner() {
             let (completed, released) = scene.became_of(owner);
-            // Gone before it ran, or begun in vain, it may have run out before anybody freed it.
-            let ran_out = scene.happened("lease_gone") || scene.happened("failed");
-            assert!(completed || released || ran_out, "{:?}, {:?}", scene.store.did(), scene.events);
+            assert!(completed || released || may_run_out, "{:?}", scene.store.did());
         }
     });
 }
 
 #[test]
 fn under_hold_an_end_stores_or_leaves_it_to_lapse() {
-    explore("ends under on_drop = hold", 1_500, || {
+    explore("ends under on_drop = hold", 2_000, || {
         let scene = Scene::new(OnDrop::Hold, OnLost::Finish);
-        scene.play(run(&scene, false), &MOMENTS, Meanwhile::Keeps);
+        let (moments, may_run_out) = some_moments();
+        scene.play(run(&scene, false), moments, Meanwhile::Keeps);
         let scene = scene.end();
         let started = scene.started.load(Ordering::SeqCst);
         if let Some(owner) = scene.last_owner() {
             let (completed, released) = scene.became_of(owner);
             assert!(!(started && released), "released what may have run");
-            // Stopped at its deadline, it counts as run; gone before it ran, there is nothing to free.
-            let (stopped, gone) =
-                (scene.happened("deadline_exceeded"), scene.happened("lease_gone"));
-            assert!(
-                started || stopped || gone || released,
-                "kept what never ran: {:?}, {:?}",
-                scene.store.did(),
-                scene.events
-            );
-            assert!(started || !completed);
+            assert!(started || !completed, "stored what never ran");
+            assert!(started || released || may_run_out, "kept what never ran");
         }
     });
 }

@@ -2,7 +2,7 @@
 //!
 //! A task of shuttle's knows one flag for "woken", and a lock that it has to wait for in the middle of
 //! a poll uses it up: a wake-up of the future that comes in just then would be lost. So the future
-//! gets a flag of its own, and is polled again where that was set meanwhile.
+//! gets a flag of its own, and its task is woken again where that was set meanwhile.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use pin_project_lite::pin_project;
-
-use super::step;
 
 pin_project! {
     pub(crate) struct Attentive<F> {
@@ -48,22 +46,18 @@ impl<F: Future> Future for Attentive<F> {
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let mut future = this.future;
         // Kept: a waker of an earlier poll may be the one that is woken.
         let flag = this.flag.get_or_insert_with(|| {
             let (woken, task) = (AtomicBool::new(false), task.waker().clone());
             Arc::new(Flag { woken, task })
         });
         let waker = Waker::from(Arc::clone(flag));
-        loop {
-            flag.woken.store(false, Ordering::SeqCst);
-            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                return Poll::Ready(output);
-            }
-            if !flag.woken.load(Ordering::SeqCst) {
-                return Poll::Pending;
-            }
-            step();
+        flag.woken.store(false, Ordering::SeqCst);
+        let polled = this.future.poll(&mut Context::from_waker(&waker));
+        if polled.is_pending() && flag.woken.load(Ordering::SeqCst) {
+            // Nobody goes on between this and the task's own look at its flag.
+            task.waker().wake_by_ref();
         }
+        polled
     }
 }

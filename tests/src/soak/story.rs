@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Operation;
 use super::history::{Answer, Call, CallId, Disturbance, Effect, End, Given, Line, Micros, What};
+use super::{OPERATIONS, Operation};
 
 /// All that happened.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Story {
 #[derive(Debug)]
 pub struct KeyStory {
     /// Their operation.
-    pub operation: &'static Operation,
+    pub operation: Operation,
     /// Their key.
     pub key: u64,
     /// The calls.
@@ -106,6 +106,22 @@ impl Run {
         self.holds.first().is_some_and(|(at, until)| until > at)
     }
 
+    /// Whether the owner claimed its key all the time between two moments, as far as it wrote down.
+    #[must_use]
+    pub fn claimed_all_the_time(&self, from: Micros, until: Micros) -> bool {
+        let mut claimed = None;
+        for (at, to) in self.holds.iter().take_while(|(at, _)| *at <= until) {
+            // A claim that had ended, or was given up, is one that begins anew.
+            let goes_on = claimed.is_some_and(|(_, end)| *at <= end);
+            claimed = match claimed {
+                Some((since, _)) if goes_on => Some((since, *to)),
+                _ => Some((*at, *to)),
+            };
+        }
+        let ended = self.ended.is_some_and(|(at, _)| at < until);
+        !ended && claimed.is_some_and(|(since, end)| since <= from && until <= end)
+    }
+
     /// The last moment up to which the owner claimed its key; `None`: never.
     #[must_use]
     pub fn claimed_until(&self) -> Option<Micros> {
@@ -127,6 +143,8 @@ pub enum Whom {
     LeasesOf(u64),
     /// The calls of a process.
     CallsOf(u64),
+    /// The code of a process, while it asks nobody for anything.
+    CodeOf(u64),
     /// Anybody.
     Anybody,
 }
@@ -178,19 +196,21 @@ impl Disturbance {
     fn strikes(self, whom: Whom) -> bool {
         let process = match whom {
             Whom::Anybody => return !matches!(self, Self::Blocked(_)),
-            Whom::LeasesOf(process) | Whom::CallsOf(process) => process,
+            Whom::LeasesOf(process) | Whom::CallsOf(process) | Whom::CodeOf(process) => process,
         };
+        let asks = !matches!(whom, Whom::CodeOf(_));
         match self {
-            Self::Killed { process: at, .. }
-            | Self::Paused(at)
-            | Self::Way(at)
-            | Self::Stalled(at) => at == process,
-            Self::Blocked(at) => whom == Whom::CallsOf(at),
+            Self::Killed { process: at, .. } | Self::Paused(at) | Self::Stalled(at) => {
+                at == process
+            }
+            Self::Way(at) => asks && at == process,
+            Self::Blocked(at) => at == process && !matches!(whom, Whom::LeasesOf(_)),
             Self::ServerRestarted
             | Self::ServerEmptied
             | Self::ServerPaused
-            | Self::ServerForgot
-            | Self::ServerStalled => true,
+            | Self::ServerForgot => asks,
+            // That may be the whole machine.
+            Self::ServerStalled => true,
         }
     }
 
@@ -203,11 +223,17 @@ impl Story {
     /// Puts the lines of a history, which are in the order of time, together.
     #[must_use]
     pub fn of(lines: &[Line]) -> Self {
+        Self::of_calls_to(&OPERATIONS, lines)
+    }
+
+    /// The same, of calls to other operations than those of the soak.
+    #[must_use]
+    pub fn of_calls_to(operations: &[Operation], lines: &[Line]) -> Self {
         let mut told = Told::default();
         for line in lines {
             told.take(line);
         }
-        told.into_story()
+        told.into_story(operations)
     }
 }
 
@@ -294,12 +320,12 @@ impl Told {
         self.of(call, |story| story.run.as_mut().map(add).is_some());
     }
 
-    fn into_story(self) -> Story {
+    fn into_story(self, operations: &[Operation]) -> Story {
         let Self { calls, mut disturbances, kills, calm, mut gaps } = self;
         let mut keys = BTreeMap::new();
         for mut story in calls.into_values() {
             let Call { id, operation: name, key, .. } = &story.call;
-            let Some(operation) = Operation::named(name) else {
+            let Some(operation) = operations.iter().find(|operation| operation.name == name) else {
                 gaps.push(format!("{id:?} is of an operation that there is not: {name}"));
                 continue;
             };
@@ -307,7 +333,7 @@ impl Told {
                 story.killed = kills.get(&(id.process(), id.life())).copied();
             }
             let of = (name.clone(), *key);
-            let fresh = || KeyStory { operation, key: of.1, calls: Vec::new() };
+            let fresh = || KeyStory { operation: operation.clone(), key: of.1, calls: Vec::new() };
             keys.entry(of.clone()).or_insert_with(fresh).calls.push(story);
         }
         for story in keys.values_mut() {

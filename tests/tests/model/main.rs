@@ -32,5 +32,10 @@ mod model;
 mod mutants;
 mod report;
 
+// What the histories of runs say of it.
+mod walk;
+mod telling;
+
 mod settings_hold;
 mod mutants_die;
+mod histories;

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use idem_tests::properties::Property;
 use stateright::{Checker, HasDiscoveries, Model, Path};
 
 use crate::message::Fate;
@@ -76,7 +77,7 @@ impl Explored {
 }
 
 /// Lets the checker find what a mutant breaks, and fails if that is nothing, or another property.
-pub(crate) fn kill(setting: &Setting, property: &str) {
+pub(crate) fn kill(setting: &Setting, property: Property) {
     let mutant = setting.mutant.expect("a mutant");
     let since = Instant::now();
     let checker = Protocol::new(setting.clone())
@@ -96,7 +97,7 @@ pub(crate) fn kill(setting: &Setting, property: &str) {
         path.into_actions().len(),
         setting.name,
     ));
-    assert_eq!(broken, property, "{mutant:?} is killed by another property:\n{story}");
+    assert_eq!(broken, property.name(), "{mutant:?} is killed by another property:\n{story}");
 }
 
 /// Past the harness, which keeps the output of tests that pass to itself.
@@ -125,7 +126,7 @@ fn story(path: &Path<World, Step>) -> String {
     }
     let last = path.last_state();
     let _ = match last.broken {
-        Some(rule) => writeln!(text, "  {:>2}  broken: {rule:?}", last.now),
+        Some(property) => writeln!(text, "  {:>2}  broken: {property:?}", last.now),
         None => writeln!(text, "  {:>2}  the end", last.now),
     };
     text

@@ -1,0 +1,103 @@
+//! Random runs of the model, from its begin or from a state on the way, to their end.
+
+use idem_tests::properties::Property;
+use idem_tests::soak::Dice;
+use stateright::Model;
+
+use crate::message::Fate;
+use crate::model::Protocol;
+use crate::properties::Situation;
+use crate::running::Answer;
+use crate::setting::Setting;
+use crate::state::World;
+use crate::steps::Step;
+
+/// One step of a run.
+pub(crate) struct Stride {
+    pub(crate) before: World,
+    pub(crate) step: Step,
+    pub(crate) after: World,
+    /// What was come by in it.
+    pub(crate) reached: Vec<Situation>,
+}
+
+/// A run.
+pub(crate) struct Walk {
+    pub(crate) strides: Vec<Stride>,
+    /// The properties that it broke.
+    pub(crate) broken: Vec<Property>,
+}
+
+/// How a run is thrown: how soon the adversary acts, how long callers take.
+struct Temper {
+    malice: u64,
+    haste: u64,
+}
+
+impl Walk {
+    /// A run that begins with these steps and goes on at random, also past what it breaks.
+    pub(crate) fn throw(setting: &Setting, first: &[Step], dice: &mut Dice) -> Self {
+        let model = Protocol::new(setting.clone());
+        let mut world = model.init_states().remove(0);
+        let mut walk = Self { strides: Vec::new(), broken: Vec::new() };
+        for step in first {
+            assert!(walk.go(&model, &mut world, *step), "{step:?} changes nothing in {world:?}");
+        }
+        let temper = Temper { malice: dice.pick(&[2, 8, 24]), haste: dice.pick(&[2, 4, 8]) };
+        loop {
+            let mut steps = Vec::new();
+            model.actions(&world, &mut steps);
+            // Whoever is asked finds no effect where no body has begun.
+            steps.retain(|step| !matches!(step, Step::Answer(_, Answer::Value)) || walk.has_begun());
+            // A step that changes nothing is none.
+            while !steps.is_empty() {
+                let step = temper.choose(&mut steps, dice);
+                if walk.go(&model, &mut world, step) {
+                    break;
+                }
+            }
+            if model.is_final(&world) {
+                return walk;
+            }
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.strides.iter().any(|stride| matches!(stride.step, Step::Start(_)))
+    }
+
+    fn go(&mut self, model: &Protocol, world: &mut World, step: Step) -> bool {
+        model.reached.take();
+        let Some(mut after) = model.next_state(world, step) else { return false };
+        self.broken.extend(after.broken.take());
+        let before = std::mem::replace(world, after.clone());
+        self.strides.push(Stride { before, step, after, reached: model.reached.take() });
+        true
+    }
+}
+
+impl Temper {
+    /// Takes one of the steps: a fault, time that passes, or anything else.
+    fn choose(&self, steps: &mut Vec<Step>, dice: &mut Dice) -> Step {
+        let faults = dice.one_in(self.malice);
+        let passes = dice.one_in(self.haste);
+        let wanted =
+            |step: &Step| is_fault(*step) == faults && (*step == Step::Pass) == (passes && !faults);
+        let mut places: Vec<_> = (0..steps.len()).filter(|at| wanted(&steps[*at])).collect();
+        if places.is_empty() {
+            places = (0..steps.len()).filter(|at| !is_fault(steps[*at])).collect();
+        }
+        if places.is_empty() {
+            places = (0..steps.len()).collect();
+        }
+        steps.swap_remove(dice.pick(&places))
+    }
+}
+
+fn is_fault(step: Step) -> bool {
+    match step {
+        Step::Fault(..) => true,
+        Step::Send(_, _, fate) => !matches!(fate, Fate::Answered | Fate::Unheard),
+        _ => false,
+    }
+}

@@ -103,7 +103,13 @@ impl Run {
     /// Whether the owner claimed its key when the action began.
     #[must_use]
     pub fn claimed_at_first(&self) -> bool {
-        self.holds.first().is_some_and(|(at, until)| until > at)
+        self.claims_from().is_some()
+    }
+
+    /// Since when the owner claimed its key, if it did when the action began.
+    #[must_use]
+    pub fn claims_from(&self) -> Option<Micros> {
+        self.holds.first().filter(|(at, until)| until > at).map(|(at, _)| *at)
     }
 
     /// Whether the owner claimed its key all the time between two moments, as far as it wrote down.

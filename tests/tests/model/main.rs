@@ -38,4 +38,5 @@ mod telling;
 
 mod settings_hold;
 mod mutants_die;
-mod histories;
+mod histories_hold;
+mod mutants_show;

@@ -37,6 +37,7 @@ impl Turn<'_> {
         self.may_change(by, before, (command, reply), &change);
         if change != Change::Keep {
             self.settles(by, before, command);
+            self.forgets(by, before, command);
             self.apply(change);
         }
         reply
@@ -204,6 +205,17 @@ impl Turn<'_> {
         let comes_back = before.is_some_and(|kept| kept.record.owner == by && kept.has_lapsed(now));
         if by == Id::OPERATOR || comes_back && !attempts.any(leaves_open) {
             self.world.history.unsettled = false;
+        }
+    }
+
+    /// An owner that frees what its body has done leaves an effect that nobody has on record.
+    fn forgets(&mut self, by: Id, before: Option<Kept>, command: &Command) {
+        let remembered =
+            before.is_some_and(|kept| kept.record.owner == by && kept.record.retention > 0);
+        let done = |attempt: &Attempt| attempt.owner == by && attempt.done;
+        let mut attempts = self.world.callers.iter().filter_map(|caller| caller.call.attempt());
+        if matches!(command, Command::Release(_)) && remembered && attempts.any(done) {
+            self.world.history.unsettled = true;
         }
     }
 

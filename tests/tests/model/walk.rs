@@ -7,6 +7,7 @@ use stateright::Model;
 use crate::message::Fate;
 use crate::model::Protocol;
 use crate::properties::Situation;
+use crate::report::line;
 use crate::running::Answer;
 use crate::setting::Setting;
 use crate::state::World;
@@ -28,10 +29,11 @@ pub(crate) struct Walk {
     pub(crate) broken: Vec<Property>,
 }
 
-/// How a run is thrown: how soon the adversary acts, how long callers take.
+/// How a run is thrown: in how many of sixteen steps the adversary acts, and in how many of the others
+/// time passes, where that may be.
 struct Temper {
     malice: u64,
-    haste: u64,
+    patience: u64,
 }
 
 impl Walk {
@@ -43,12 +45,13 @@ impl Walk {
         for step in first {
             assert!(walk.go(&model, &mut world, *step), "{step:?} changes nothing in {world:?}");
         }
-        let temper = Temper { malice: dice.pick(&[2, 8, 24]), haste: dice.pick(&[2, 4, 8]) };
+        let temper = Temper { malice: dice.pick(&[1, 2, 8]), patience: dice.pick(&[4, 8, 14]) };
         loop {
             let mut steps = Vec::new();
             model.actions(&world, &mut steps);
             // Whoever is asked finds no effect where no body has begun.
-            steps.retain(|step| !matches!(step, Step::Answer(_, Answer::Value)) || walk.has_begun());
+            steps
+                .retain(|step| !matches!(step, Step::Answer(_, Answer::Value)) || walk.has_begun());
             // A step that changes nothing is none.
             while !steps.is_empty() {
                 let step = temper.choose(&mut steps, dice);
@@ -60,6 +63,12 @@ impl Walk {
                 return walk;
             }
         }
+    }
+
+    /// The run as steps to read.
+    pub(crate) fn describe(&self) -> String {
+        let strides = self.strides.iter();
+        strides.map(|stride| line(&stride.before, stride.step, &stride.after)).collect()
     }
 
     fn has_begun(&self) -> bool {
@@ -79,8 +88,8 @@ impl Walk {
 impl Temper {
     /// Takes one of the steps: a fault, time that passes, or anything else.
     fn choose(&self, steps: &mut Vec<Step>, dice: &mut Dice) -> Step {
-        let faults = dice.one_in(self.malice);
-        let passes = dice.one_in(self.haste);
+        let faults = dice.below(16) < self.malice;
+        let passes = dice.below(16) < self.patience;
         let wanted =
             |step: &Step| is_fault(*step) == faults && (*step == Step::Pass) == (passes && !faults);
         let mut places: Vec<_> = (0..steps.len()).filter(|at| wanted(&steps[*at])).collect();

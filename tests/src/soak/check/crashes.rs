@@ -114,22 +114,27 @@ fn may_be_a_crash(check: &Check<'_>, call: &CallStory, told: Micros, other: &Cal
     }
     let process = other.call.id.process();
     if let Some((answered, given)) = other.given().filter(|(answered, _)| *answered < call.at) {
-        // An error has freed the key, if the store was there.
+        // An error has freed the key, if the store was there. An owner that lapsed may have begun again,
+        // and a copy of that begin may have come late.
         let reached = || check.are_quiet(Whom::CallsOf(process), other.at, answered);
-        if given.stored || given.error && reached() {
+        if !given.lapsed && (given.stored || given.error && reached()) {
             return false;
         }
     }
+    // It may have stopped on the verge of the first poll, if anything stopped it.
+    let stopped = |until| !check.are_quiet(Whom::CallsOf(process), other.at, until);
     match &other.run {
         Some(run) => {
-            let claims = run.claimed_all_the_time(call.at, told);
+            let claims = run.claims_from().is_some_and(|from| {
+                let stopped = || stopped(run.began);
+                let from = if from > call.at && stopped() { call.at } else { from.max(call.at) };
+                run.claimed_all_the_time(from, told)
+            });
             !claims || check.emptied(run.began.saturating_sub(check.lease()), told)
         }
-        // It may have stopped on the verge of the first poll, if anything stopped it.
         None => {
             let until = other.over().map_or(told, |over| over.min(told));
-            let stopped = !check.are_quiet(Whom::CallsOf(process), other.at, until);
-            other.killed.is_some() || other.asked.is_some() || stopped
+            other.killed.is_some() || other.asked.is_some() || stopped(until)
         }
     }
 }

@@ -197,7 +197,7 @@ fn stored_beside(check: &mut Check<'_>) {
         let made = producer(check, given).map(|(_, made)| made).filter(|_| stored);
         let Some(made) = made else { continue };
         for (other, run) in check.owners().filter(|(other, _)| other.call.id != call.call.id) {
-            let from = made.max(run.began);
+            let Some(from) = run.claims_from().map(|from| from.max(made)) else { continue };
             let begins_in_time = from < (made + check.ttl()).saturating_sub(TICK) && from < known;
             let claims = begins_in_time && run.claimed_all_the_time(from, known);
             if claims && !check.emptied(run.began.saturating_sub(check.lease()), known) {

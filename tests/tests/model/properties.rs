@@ -85,7 +85,7 @@ pub(crate) fn broken_by(world: &World) -> Option<Property> {
 }
 
 /// What the runs are to come by: a check that never met what it checks proves nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Situation {
     Stored,
     StoredLapsed,

@@ -30,7 +30,7 @@ pub(crate) struct Walk {
 }
 
 /// How a run is thrown: in how many of sixteen steps the adversary acts, and in how many of the others
-/// time passes, where that may be.
+/// whoever may wait does.
 struct Temper {
     malice: u64,
     patience: u64,
@@ -45,7 +45,7 @@ impl Walk {
         for step in first {
             assert!(walk.go(&model, &mut world, *step), "{step:?} changes nothing in {world:?}");
         }
-        let temper = Temper { malice: dice.pick(&[1, 2, 8]), patience: dice.pick(&[4, 8, 14]) };
+        let temper = Temper { malice: dice.pick(&[1, 2, 8]), patience: dice.pick(&[8, 12, 15]) };
         loop {
             let mut steps = Vec::new();
             model.actions(&world, &mut steps);
@@ -85,28 +85,48 @@ impl Walk {
     }
 }
 
+/// What a step is to whoever throws it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Fault,
+    /// It could as well be taken later.
+    Waits,
+    /// What is due, or else a tick.
+    Due,
+}
+
 impl Temper {
-    /// Takes one of the steps: a fault, time that passes, or anything else.
+    /// Takes one of the steps.
     fn choose(&self, steps: &mut Vec<Step>, dice: &mut Dice) -> Step {
         let faults = dice.below(16) < self.malice;
-        let passes = dice.below(16) < self.patience;
-        let wanted =
-            |step: &Step| is_fault(*step) == faults && (*step == Step::Pass) == (passes && !faults);
-        let mut places: Vec<_> = (0..steps.len()).filter(|at| wanted(&steps[*at])).collect();
-        if places.is_empty() {
-            places = (0..steps.len()).filter(|at| !is_fault(steps[*at])).collect();
-        }
-        if places.is_empty() {
-            places = (0..steps.len()).collect();
-        }
+        let waits = dice.below(16) < self.patience;
+        let order = match (faults, waits) {
+            (true, _) => [Kind::Fault, Kind::Due, Kind::Waits],
+            (false, true) => [Kind::Due, Kind::Waits, Kind::Fault],
+            (false, false) => [Kind::Waits, Kind::Due, Kind::Fault],
+        };
+        let of = |kind| (0..steps.len()).filter(|at| Kind::of(steps[*at]) == kind).collect();
+        let places: Vec<_> =
+            order.into_iter().map(of).find(|of: &Vec<_>| !of.is_empty()).expect("a step");
         steps.swap_remove(dice.pick(&places))
     }
 }
 
-fn is_fault(step: Step) -> bool {
-    match step {
-        Step::Fault(..) => true,
-        Step::Send(_, _, fate) => !matches!(fate, Fate::Answered | Fate::Unheard),
-        _ => false,
+impl Kind {
+    fn of(step: Step) -> Self {
+        match step {
+            Step::Fault(..) => Self::Fault,
+            Step::Send(_, _, fate) if !matches!(fate, Fate::Answered | Fate::Unheard) => {
+                Self::Fault
+            }
+            Step::Arrive(_)
+            | Step::Answer(..)
+            | Step::End(..)
+            | Step::Deliver(_)
+            | Step::Resume(_)
+            | Step::Back { .. }
+            | Step::Operate(_) => Self::Waits,
+            _ => Self::Due,
+        }
     }
 }

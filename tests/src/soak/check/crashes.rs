@@ -143,7 +143,7 @@ fn may_be_a_crash(check: &Check<'_>, call: &CallStory, told: Micros, other: &Cal
 /// an outcome only if somebody holds the key. And whatever goes wrong, nobody finds itself in its way.
 fn blocked_by_nobody(check: &mut Check<'_>, call: &CallStory) {
     let Some((at, Answer::Refused(kind))) = &call.answered else { return };
-    if kind != "InProgress" {
+    if kind != "InProgress" || call.run.is_some() {
         return;
     }
     if !check.key.calls.iter().any(|other| other.call.id != call.call.id && other.at <= *at) {

@@ -30,7 +30,8 @@ fn wild(name: &'static str, policy: Policy) -> Setting {
     let mut setting = Setting::of(name, policy).and(&[Fault::Drop]);
     setting.callers.push(policy);
     setting.faults = 3;
-    setting.body = (0, 6);
+    // An answer of reconcile takes no longer than a body, and is not to be taken for a call that hangs.
+    setting.body = (0, if policy.on_crash == OnCrash::Reconcile { 3 } else { 6 });
     setting.calm = 12;
     setting.late_until = 17;
     setting.end = 60;
@@ -50,9 +51,9 @@ fn narrowed(setting: &Setting, dice: &mut Dice) -> Setting {
 fn no_false_alarm(settings: &[Setting], situations: &[S]) {
     let runs = std::env::var("MODEL_RUNS").map_or(RUNS, |runs| runs.parse().expect("a number"));
     let (mut reached, mut lines) = (BTreeSet::new(), 0);
-    for setting in settings {
+    for (nth, setting) in settings.iter().enumerate() {
         for seed in 0..runs {
-            let mut dice = Dice::of(seed, &[0]);
+            let mut dice = Dice::of(seed, &[nth as u64]);
             let walk = Walk::throw(&narrowed(setting, &mut dice), &[], &mut dice);
             assert_eq!(walk.broken, [], "{}, seed {seed}", setting.name);
             let history = tell(setting, &walk);
@@ -133,7 +134,7 @@ fn model_histories_of_a_store_that_forgets() {
 /// Callers call again after a crash, are refused at once, or have other arguments.
 #[test]
 fn model_histories_of_other_callers() {
-    let again = wild("calls again", Policy { calls: 3, ..Policy::RECONCILE });
+    let again = wild("calls again", Policy { calls: 2, ..Policy::RECONCILE });
     let refused = wild("refused at once", Policy { waits: false, ..Policy::REFUSE });
     let mut others = wild("other arguments", Policy::DEFAULT);
     for (caller, fingerprint) in [1, 2, 1].into_iter().enumerate() {

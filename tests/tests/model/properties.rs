@@ -155,3 +155,9 @@ impl Reached {
         self.0[situation as usize].load(Ordering::Relaxed) > 0
     }
 }
+
+#[test]
+fn model_has_every_property() {
+    let names: Vec<_> = all().iter().map(|property| property.name).collect();
+    assert_eq!(names, Property::ALL.map(Property::name));
+}

@@ -140,13 +140,16 @@ fn may_be_a_crash(check: &Check<'_>, call: &CallStory, told: Micros, other: &Cal
 }
 
 /// A wait of two leases outlasts any owner that died before: where nothing goes wrong it ends without
-/// an outcome only if somebody holds the key. And whatever goes wrong, nobody finds itself in its way.
+/// an outcome only if somebody holds the key. And nobody finds itself in its way, as long as it cannot
+/// have lost its reservation and begun anew beside it.
 fn blocked_by_nobody(check: &mut Check<'_>, call: &CallStory) {
     let Some((at, Answer::Refused(kind))) = &call.answered else { return };
     if kind != "InProgress" || call.run.is_some() {
         return;
     }
-    if !check.key.calls.iter().any(|other| other.call.id != call.call.id && other.at <= *at) {
+    let may_have_lost = *at >= call.at + check.lease() || check.emptied(call.at, *at);
+    let mut others = check.key.calls.iter().filter(|other| other.call.id != call.call.id);
+    if !others.any(|other| other.at <= *at) && !may_have_lost {
         let what = format!("{:?} was refused for a call, and there was no other", call.call.id);
         return check.violated(Rule::BlockedByNobody, what);
     }

@@ -19,8 +19,9 @@ use std::collections::{HashMap, HashSet};
 
 pub use rule::Rule;
 
+use super::disturbances::Whom;
 use super::history::{CallId, Line, Micros, What};
-use super::story::{CallStory, KeyStory, Run, Story, Whom};
+use super::story::{CallStory, KeyStory, Run, Story};
 
 /// A millisecond.
 const MS: Micros = 1_000;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::disturbances::Disturbances;
 use super::history::{Answer, Call, CallId, Disturbance, Effect, End, Given, Line, Micros, What};
 use super::{OPERATIONS, Operation};
 
@@ -135,96 +136,6 @@ impl Run {
     }
 }
 
-/// For what a disturbance may still be the reason after its end: connections have to be opened again,
-/// commands under way to be given up, and leases that ended meanwhile to be found out. In the soak each
-/// takes less than half a second; a busy machine takes twice as long.
-const TAIL: Micros = 3_000_000;
-/// The same after a stall of the machine, which at worst has a command given up.
-const STALL_TAIL: Micros = 1_000_000;
-
-/// Whom a disturbance strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
-    /// The leases of a process. Its keeper has a thread of its own: actions that hold theirs do nothing.
-    LeasesOf(u64),
-    /// The calls of a process.
-    CallsOf(u64),
-    /// The code of a process, while it asks nobody for anything.
-    CodeOf(u64),
-    /// Anybody.
-    Anybody,
-}
-
-/// What went wrong, and when.
-#[derive(Debug, Default)]
-pub struct Disturbances {
-    /// Since when, until when, what; in the order of their begins.
-    all: Vec<(Micros, Micros, Disturbance)>,
-    /// How long the longest took: what began earlier than that before a moment was over by then.
-    longest: Micros,
-}
-
-impl Disturbances {
-    /// Those that were at work between two moments.
-    pub fn between(
-        &self,
-        from: Micros,
-        until: Micros,
-    ) -> impl Iterator<Item = (Micros, Micros, Disturbance)> {
-        let first = self.all.partition_point(|(since, ..)| since + self.longest < from);
-        let begun = self.all[first..].iter().take_while(move |(since, ..)| *since <= until);
-        begun.copied().filter(move |(_, over, _)| from <= *over)
-    }
-
-    /// Whether the store lost everything between two moments.
-    #[must_use]
-    pub fn emptied(&self, from: Micros, until: Micros) -> bool {
-        self.between(from, until).any(|(_, _, by)| by == Disturbance::ServerEmptied)
-    }
-
-    /// Whether nothing came between these and the store in this time, nor so shortly before that it
-    /// could still be felt, but for stalls of the machine that are shorter together than `bearable`.
-    #[must_use]
-    pub fn are_quiet(&self, whom: Whom, from: Micros, until: Micros, bearable: Micros) -> bool {
-        let mut struck = self.between(from.saturating_sub(TAIL), until);
-        if struck.any(|(_, _, by)| by.strikes(whom) && !by.is_a_stall()) {
-            return false;
-        }
-        let from = from.saturating_sub(STALL_TAIL);
-        let stalls = self.between(from, until).filter(|(.., by)| by.strikes(whom));
-        let stalled: Micros = stalls.map(|(since, over, _)| over.saturating_sub(since)).sum();
-        stalled < bearable
-    }
-}
-
-impl Disturbance {
-    /// Whether it comes between these and the store.
-    fn strikes(self, whom: Whom) -> bool {
-        let process = match whom {
-            Whom::Anybody => return !matches!(self, Self::Blocked(_)),
-            Whom::LeasesOf(process) | Whom::CallsOf(process) | Whom::CodeOf(process) => process,
-        };
-        let asks = !matches!(whom, Whom::CodeOf(_));
-        match self {
-            Self::Killed { process: at, .. } | Self::Paused(at) | Self::Stalled(at) => {
-                at == process
-            }
-            Self::Way(at) => asks && at == process,
-            Self::Blocked(at) => at == process && !matches!(whom, Whom::LeasesOf(_)),
-            Self::ServerRestarted
-            | Self::ServerEmptied
-            | Self::ServerPaused
-            | Self::ServerForgot => asks,
-            // That may be the whole machine.
-            Self::ServerStalled => true,
-        }
-    }
-
-    fn is_a_stall(self) -> bool {
-        matches!(self, Self::Stalled(_) | Self::ServerStalled)
-    }
-}
-
 impl Story {
     /// Puts the lines of a history, which are in the order of time, together.
     #[must_use]
@@ -327,7 +238,7 @@ impl Told {
     }
 
     fn into_story(self, operations: &[Operation]) -> Story {
-        let Self { calls, mut disturbances, kills, calm, mut gaps } = self;
+        let Self { calls, disturbances, kills, calm, mut gaps } = self;
         let mut keys = BTreeMap::new();
         for mut story in calls.into_values() {
             let Call { id, operation: name, key, .. } = &story.call;
@@ -345,9 +256,6 @@ impl Told {
         for story in keys.values_mut() {
             story.calls.sort_by_key(|call| (call.at, call.call.id));
         }
-        disturbances.sort_by_key(|(since, ..)| *since);
-        let took = disturbances.iter().map(|(since, over, _)| over.saturating_sub(*since));
-        let disturbances = Disturbances { longest: took.max().unwrap_or(0), all: disturbances };
-        Story { keys, disturbances, calm, gaps }
+        Story { keys, disturbances: Disturbances::of(disturbances), calm, gaps }
     }
 }

@@ -35,6 +35,7 @@ mod report;
 // What the histories of runs say of it.
 mod walk;
 mod telling;
+mod disturbing;
 
 mod settings_hold;
 mod mutants_die;

@@ -2,9 +2,7 @@
 //! through it.
 //!
 //! Each caller is a process. An action looks at its claim in every step in which its process does not
-//! stand still. What the adversary does is told as what goes wrong in a soak: a message that it meddles
-//! with as trouble on the way of its process, from when it was sent until it arrives; a lost renewal as a
-//! stall for the time that a renewal may take, since two of them have to be borne.
+//! stand still.
 
 use std::collections::HashMap;
 
@@ -15,19 +13,19 @@ use idem_tests::soak::history::{
     Answer, Call, CallId, Disturbance, Duplicate, Effect, End, Given, Line, Micros, Source, What,
 };
 
-use crate::message::{Body, Fate, Message, Reply};
+use crate::message::{Body, Message, Reply};
 use crate::properties::Situation;
 use crate::record::{Id, Rec};
 use crate::running;
 use crate::setting::{Fault, Setting};
 use crate::state::{Attempt, Stage, World};
-use crate::steps::{Channel, Step};
+use crate::steps::Step;
 use crate::time::{Tick, duration, moment};
 use crate::walk::{Stride, Walk};
 
 const NAME: &str = "of the model";
 /// A lease: long beside what the check grants a busy machine.
-const LEASE: Micros = 6_000_000;
+pub(crate) const LEASE: Micros = 6_000_000;
 /// Between two steps of one moment.
 const STEP: Micros = 100;
 /// What the operator puts in the place of an outcome: no call's value.
@@ -73,9 +71,9 @@ pub(crate) fn tell(setting: &Setting, walk: &Walk) -> Vec<Line> {
 
 /// What has been told of one caller.
 #[derive(Default)]
-struct Teller {
-    life: u64,
-    paused: Option<Micros>,
+pub(crate) struct Teller {
+    pub(crate) life: u64,
+    pub(crate) paused: Option<Micros>,
     /// What its action last wrote of its claim.
     claim: Option<Option<Moment>>,
     /// What reconcile found.
@@ -84,16 +82,23 @@ struct Teller {
     error: Option<Given>,
 }
 
-struct Tale<'a> {
+pub(crate) struct Tale<'a> {
     setting: &'a Setting,
-    tellers: Vec<Teller>,
-    lines: Vec<Line>,
-    at: Micros,
+    pub(crate) tellers: Vec<Teller>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) at: Micros,
     /// The values of the attempts that came to one, and the latest of all bodies that began.
     values: HashMap<Option<Id>, CallId>,
     /// Messages that are held back, and since when.
-    held: Vec<(Message, Micros)>,
-    away: Option<Micros>,
+    pub(crate) held: Vec<(Message, Micros)>,
+    pub(crate) away: Option<Micros>,
+}
+
+impl Teller {
+    /// Of the process that is started in its place.
+    pub(crate) fn of_life(life: u64) -> Self {
+        Self { life, ..Self::default() }
+    }
 }
 
 impl Tale<'_> {
@@ -116,7 +121,7 @@ impl Tale<'_> {
         self.say(What::Answered { call, answer });
     }
 
-    fn disturbed(&mut self, by: Disturbance, since: Micros) {
+    pub(crate) fn disturbed(&mut self, by: Disturbance, since: Micros) {
         self.say(What::Disturbed { by, since });
     }
 
@@ -305,80 +310,5 @@ impl Tale<'_> {
             let call = self.call(caller);
             self.say(What::Holds { call, until });
         }
-    }
-
-    /// What goes wrong in this step, or is over.
-    fn adversary_does(&mut self, stride: &Stride) {
-        match stride.step {
-            Step::Send(caller, channel, fate) => self.meddles(caller, channel, fate),
-            Step::Fault(Fault::Crash, caller) => {
-                self.goes_on(caller);
-                let (process, life) = (caller as u64, self.tellers[caller].life);
-                self.disturbed(Disturbance::Killed { process, life }, self.at);
-                let life = life + 1;
-                self.tellers[caller] = Teller { life, ..Teller::default() };
-            }
-            Step::Fault(Fault::Pause, caller) => self.tellers[caller].paused = Some(self.at),
-            Step::Resume(caller) => self.goes_on(caller),
-            Step::Fault(Fault::Evict, _) => self.disturbed(Disturbance::ServerEmptied, self.at),
-            Step::Fault(Fault::Outage | Fault::Wipe, _) => self.away = Some(self.at),
-            Step::Back { wiped } => self.is_back(wiped),
-            _ => {}
-        }
-        self.holds_back(&stride.after);
-    }
-
-    fn goes_on(&mut self, caller: usize) {
-        if let Some(since) = self.tellers[caller].paused.take() {
-            self.disturbed(Disturbance::Paused(caller as u64), since);
-        }
-    }
-
-    fn is_back(&mut self, wiped: bool) {
-        if let Some(since) = self.away.take() {
-            let by = if wiped { Disturbance::ServerEmptied } else { Disturbance::ServerRestarted };
-            self.disturbed(by, since);
-        }
-    }
-
-    /// A message that does not go through as it should.
-    fn meddles(&mut self, caller: usize, channel: Channel, fate: Fate) {
-        let (process, since) = (caller as u64, self.at);
-        match fate {
-            Fate::Answered | Fate::Unheard => {}
-            Fate::Lost | Fate::ReplyLost if channel == Channel::Renewal => {
-                let by = Disturbance::Stalled(process);
-                let what = What::Disturbed { by, since };
-                self.lines.push(Line { at: since + LEASE / 8 - 1, what });
-            }
-            _ => self.disturbed(Disturbance::Way(process), since),
-        }
-    }
-
-    /// Takes note of the messages that are held back from now on, and of those that are not any more.
-    fn holds_back(&mut self, after: &World) {
-        let (held, over): (Vec<_>, _) = std::mem::take(&mut self.held)
-            .into_iter()
-            .partition(|(message, _)| after.network.contains(message));
-        for (message, since) in over {
-            self.disturbed(Disturbance::Way(u64::from(message.ask.caller)), since);
-        }
-        self.held = held;
-        for message in &after.network {
-            if !self.held.iter().any(|(held, _)| held == message) {
-                self.held.push((*message, self.at));
-            }
-        }
-    }
-
-    /// What is not over at the end of the run.
-    fn end(&mut self) {
-        for caller in 0..self.tellers.len() {
-            self.goes_on(caller);
-        }
-        for (message, since) in std::mem::take(&mut self.held) {
-            self.disturbed(Disturbance::Way(u64::from(message.ask.caller)), since);
-        }
-        self.is_back(false);
     }
 }

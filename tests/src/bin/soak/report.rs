@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use idem_tests::properties::{Property, UNSEEN};
 use idem_tests::soak::check::{Violation, about};
+use idem_tests::soak::disturbances::Whom;
 use idem_tests::soak::history::{Answer, Disturbance, Line, Micros, Source, What};
-use idem_tests::soak::story::{CallStory, Story, Whom};
+use idem_tests::soak::story::{CallStory, Story};
 
 /// How many violations are shown with all that happened to their keys.
 const SHOWN: usize = 5;

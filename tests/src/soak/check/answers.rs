@@ -3,8 +3,9 @@
 use idem_runtime::{OnCrash, OnDrop};
 
 use super::{Check, MS, Rule};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{Answer, Duplicate, End, Micros};
-use crate::soak::story::{CallStory, Whom};
+use crate::soak::story::CallStory;
 
 /// How often a call asks the store for as long as it may, beside its wait: at begin, at a takeover, to
 /// be made ready, at its end; a second each, and one more for the machine.

@@ -3,8 +3,9 @@
 use idem_runtime::OnDrop;
 
 use super::{Check, MS, Rule};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{CallId, Disturbance, End, Micros, Source};
-use crate::soak::story::{CallStory, Run, Whom};
+use crate::soak::story::{CallStory, Run};
 
 pub(super) fn check(check: &mut Check<'_>) {
     two_claims(check);

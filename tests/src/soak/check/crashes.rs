@@ -5,8 +5,9 @@ use std::ops::Range;
 use idem_runtime::{OnCrash, OnDrop};
 
 use super::{Check, MS, Rule, TICK};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{Answer, Duplicate, End, Given, Micros};
-use crate::soak::story::{CallStory, Whom};
+use crate::soak::story::CallStory;
 
 /// How long a busy machine may take for what takes milliseconds.
 const SLACK: Micros = 3_000 * MS;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use idem_runtime::OnCrash;
 
 use super::{Check, MS, Rule, TICK};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{Answer, CallId, End, Given, Micros, Source};
-use crate::soak::story::{CallStory, Whom};
+use crate::soak::story::CallStory;
 
 /// The latest that a call may be answered from an outcome that has ended since: by the reply to a read
 /// that was under way, which other calls of its process wait for as well.

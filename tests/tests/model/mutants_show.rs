@@ -208,13 +208,24 @@ fn model_histories_show_renewals_at_a_third() {
 
 /// The second caller has had the outcome before it ends; a third gets it again after that.
 const HEARD: Way = Way { first: &[], goal: |world| world.callers[1].call == Call::Over };
-/// The first caller is paused in its body: what it returns later cannot have been stored before.
-const BEGUN_AND_PAUSED: &[Step] = &[
+/// The first caller is paused in its body until its window has ended, and renews its reservation: what it
+/// returns after that cannot have been stored before, and its release meets one that has not lapsed.
+const BACK_TOO_LATE: &[Step] = &[
     Step::Arrive(0),
     Step::Send(0, Channel::Call, Fate::Answered),
     Step::Send(0, Channel::Call, Fate::Answered),
     Step::Start(0),
     Step::Fault(Fault::Pause, 0),
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Pass,
+    Step::Resume(0),
+    Step::Send(0, Channel::Renewal, Fate::Answered),
 ];
 
 #[test]
@@ -240,7 +251,7 @@ fn model_histories_show_a_repeat_after_the_window() {
 fn model_histories_show_a_release_after_the_window_that_forgets() {
     let policy = Policy { retention: 9, ..Policy::REFUSE };
     let setting = setting(Mutant::ReleaseForgets, policy, &[Fault::Pause]);
-    shows(&setting, Property::CrashIsNotForgotten, &Way { first: BEGUN_AND_PAUSED, ..ANY });
+    shows(&setting, Property::CrashIsNotForgotten, &Way { first: BACK_TOO_LATE, ..ANY });
 }
 
 // Of those that are not seen.

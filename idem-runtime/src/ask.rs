@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::backend::{BackendError, Boxed};
 use crate::protocol::Moment;
+use crate::sync::time::{sleep_until, timeout_at};
 use crate::time::Clock;
 
 /// The first pause between two tries; each later one is twice as long.
@@ -37,7 +38,7 @@ pub(crate) async fn ask<'a, T>(
             return Err(error);
         }
         let pause_ends = now.after(jittered(pause)).min(last_try);
-        tokio::time::sleep_until(clock.instant(pause_ends)).await;
+        sleep_until(clock.instant(pause_ends)).await;
         // It may have been suspended meanwhile.
         if clock.now() >= until {
             return Err(error);
@@ -58,7 +59,7 @@ pub(crate) async fn bounded<T>(clock: Clock, until: Moment, mut future: Boxed<'_
     });
     match first.await {
         Some(value) => Some(value),
-        None => tokio::time::timeout_at(clock.instant(until), future).await.ok(),
+        None => timeout_at(clock.instant(until), future).await.ok(),
     }
 }
 

@@ -4,12 +4,9 @@
 //! `Running`: the call that has the outcome, the guard of a dropped future, or the keeper at the
 //! deadline. Every rule of time is asked of its [`Tenure`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use atomic_waker::AtomicWaker;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
@@ -22,7 +19,8 @@ use crate::protocol::Moment;
 use crate::protocol::tenure::Tenure;
 use crate::record::{Flags, Owner, Payload, Record, State};
 use crate::record_key::RecordKey;
-use crate::sync::lock;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{AtomicWaker, Mutex, Notify, lock};
 
 mod due;
 mod loss;
@@ -232,6 +230,8 @@ impl Attempt {
             progress.action_deadline = now.after(deadline);
         }
         self.attend(&progress);
+        drop(progress);
+        self.look_for_keeper();
         Starting::Started
     }
 
@@ -243,6 +243,8 @@ impl Attempt {
             progress.action_deadline = now.after(deadline);
         }
         self.attend(&progress);
+        drop(progress);
+        self.look_for_keeper();
     }
 
     /// Reconcile has answered that the effect did not happen: the crash is settled, the body starts.

@@ -70,7 +70,13 @@ impl Arrival {
         if self.context.runs_under(&self.core, &self.key) {
             return Err(self.error(ErrorKind::Reentrant));
         }
-        match join(&self.core, &self.key) {
+        let joined = join(&self.core, &self.key);
+        // Looked at again with a place on the flight: a shutdown that began meanwhile and has not
+        // seen that place is seen here.
+        if self.core.is_closing() {
+            return Err(self.error(ErrorKind::ShuttingDown));
+        }
+        match joined {
             Joined::Seat(seat) => self.take(seat, false).await,
             // Boxed, as every wait is, so that a call which need not wait stays small.
             Joined::Place(place) => Box::pin(self.take_turn(place)).await,

@@ -14,6 +14,7 @@ use crate::attempt::Attempt;
 use crate::idem::{Core, Idem};
 use crate::observe::Slot;
 use crate::record_key::RecordKey;
+use crate::sync::thread_local;
 
 thread_local!(static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) });
 

@@ -4,12 +4,10 @@
 //! key in this process has a place beside it and waits for the seat to be given up or for the
 //! outcome. That is how a thousand duplicates in one process cost the store one call.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashTable;
-use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
 
 use crate::attempt::Attempt;
 use crate::backend::BackendError;
@@ -17,14 +15,15 @@ use crate::fingerprint::Fingerprint;
 use crate::protocol::Moment;
 use crate::record::Record;
 use crate::record_key::RecordKey;
-use crate::sync::{Padded, lock};
+use crate::sync::{Mutex, MutexGuard, Notified, Notify, Padded, lock};
 
 mod seat;
 
 pub(crate) use seat::{Joined, Place, Seat, join};
 
-/// A power of two; enough that a few dozen threads rarely meet.
-const SHARDS: usize = 64;
+/// A power of two; enough that a few dozen threads rarely meet. Where a scheduler decides who goes on,
+/// all are to meet, and a walk is to be short.
+const SHARDS: usize = if cfg!(all(test, idem_interleave = "shuttle")) { 1 } else { 64 };
 
 type Shard = HashTable<Arc<Flight>>;
 
@@ -127,7 +126,7 @@ impl Flights {
                 let Phase::Reserved { by: Holder::Here(attempt), .. } = &state.phase else {
                     continue;
                 };
-                if attempt.due().is_early(now) {
+                if attempt.due().has_come(now) {
                     due.push(Arc::clone(attempt));
                 } else {
                     next = next.min(attempt.due().late());

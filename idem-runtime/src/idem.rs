@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use crate::flight::Flights;
 use crate::keeper::Keeper;
 use crate::observer::Observers;
 use crate::policy::Terms;
+use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::time::Clock;
 
 static INSTALLED: OnceLock<Idem> = OnceLock::new();

@@ -6,12 +6,10 @@
 //! done, or with `shutdown`; it holds its `Idem` weakly, and nobody joins it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::{Notify, SetOnce};
-use tokio::time::timeout;
+use tokio::sync::SetOnce;
 
 use crate::ask::jittered;
 use crate::attempt::Attempt;
@@ -21,6 +19,9 @@ use crate::protocol::Moment;
 use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::run::stopped_at_deadline;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::time::{sleep, sleep_until, timeout};
+use crate::sync::{Notify, select, spawn};
 
 mod agenda;
 mod backlog;
@@ -127,23 +128,18 @@ impl Keeper {
             return;
         }
         let core = Arc::downgrade(core);
+        // Made here: a task may be dropped before it is polled at all.
+        let ended = Ended(core.clone());
         match self.place {
             Place::Thread => {
                 let thread = std::thread::Builder::new().name("idem-keeper".to_owned());
-                if let Err(error) = thread.spawn(move || keep_on_a_thread(core)) {
-                    self.not_started(&error);
+                if let Err(error) = thread.spawn(move || keep_on_a_thread(core, ended)) {
+                    warn_not_started(&error);
                 }
             }
             #[cfg(feature = "testing")]
-            Place::Task => drop(tokio::spawn(keep(core))),
+            Place::Task => drop(spawn(keep(core, ended))),
         }
-    }
-
-    /// The next reservation tries again; until then leases end by themselves.
-    fn not_started(&self, error: &std::io::Error) {
-        tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
-        self.agenda.clear();
-        self.started.store(false, Ordering::Release);
     }
 
     /// The part of the store that a key is in now.
@@ -157,22 +153,22 @@ impl Keeper {
     }
 }
 
-fn keep_on_a_thread(core: Weak<Core>) {
+fn keep_on_a_thread(core: Weak<Core>, ended: Ended) {
     // Made here, since a runtime must not be dropped inside another one.
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(keep(core)),
-        Err(error) => {
-            if let Some(core) = core.upgrade() {
-                core.keeper.not_started(&error);
-            }
-        }
+        Ok(runtime) => runtime.block_on(keep(core, ended)),
+        Err(error) => warn_not_started(&error),
     }
 }
 
+/// The next reservation tries again; until then leases end by themselves.
+fn warn_not_started(error: &std::io::Error) {
+    tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
+}
+
 /// The keeper's life: look at what is due, see to jobs, sleep until the next.
-async fn keep(core: Weak<Core>) {
-    let _ended = Ended(core.clone());
-    tokio::spawn(connect(core.clone()));
+async fn keep(core: Weak<Core>, _ended: Ended) {
+    spawn(connect(core.clone()));
     loop {
         let Some(held) = core.upgrade() else { return };
         if held.is_shut() {
@@ -185,15 +181,16 @@ async fn keep(core: Weak<Core>) {
         let (keeper, clock) = (Arc::clone(&held.keeper), held.clock);
         // Not held while it sleeps: the last handle ends it.
         drop(held);
-        tokio::select! {
+        select! {
             () = keeper.wake.notified() => {}
-            () = tokio::time::sleep_until(clock.instant(next)), if next != Moment::NEVER => {}
+            () = sleep_until(clock.instant(next)), if next != Moment::NEVER => {}
         }
     }
 }
 
-/// The keeper has ended, however that came about: the next reservation starts another one. For a
-/// keeper that is a task that is the ordinary way, when the runtime it lives in ends.
+/// The keeper has ended, or never came to run, however that came about: the next reservation starts
+/// another one. For a keeper that is a task that is the ordinary way, when the runtime it lives in
+/// ends.
 struct Ended(Weak<Core>);
 
 impl Drop for Ended {
@@ -212,7 +209,7 @@ impl Drop for Ended {
 async fn connect(core: Weak<Core>) {
     let mut pause = FIRST_PAUSE;
     while let Some(store) = core.upgrade().map(|core| Arc::clone(&core.store)) {
-        let mut opening = tokio::spawn(async move { store.for_keeper().await });
+        let mut opening = spawn(async move { store.for_keeper().await });
         let opened = timeout(LONGEST_OPENING, &mut opening).await;
         opening.abort();
         let Some(core) = core.upgrade() else { return };
@@ -227,7 +224,7 @@ async fn connect(core: Weak<Core>) {
             Err(error) => warn_of_connection(&error),
         }
         drop(core);
-        tokio::time::sleep(jittered(pause)).await;
+        sleep(jittered(pause)).await;
         pause = (pause * 2).min(LONGEST_PAUSE_TO_CONNECT);
     }
 }
@@ -240,7 +237,7 @@ fn warn_of_connection(error: &dyn std::error::Error) {
 fn tick(core: &Arc<Core>) -> Moment {
     let keeper = &core.keeper;
     for (core, job) in keeper.backlog.take() {
-        tokio::spawn(jobs::see_to(core, job));
+        spawn(jobs::see_to(core, job));
     }
     keeper.agenda.open();
     let now = core.clock.now();

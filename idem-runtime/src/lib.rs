@@ -83,6 +83,9 @@ mod time;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(all(test, feature = "testing", idem_interleave = "shuttle"))]
+mod interleavings;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private_v1;

@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::backend::{Backend, BackendError, Reach, Renewal, Watch};
@@ -14,6 +13,7 @@ use crate::protocol::transition::{
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::time::{Clock, wall_us};
 
 mod shard;
@@ -72,6 +72,12 @@ impl MemoryBackend {
     pub fn plant(&self, key: &RecordKey, bytes: &[u8], life: Duration) {
         let standing = crate::record::Standing::from_bytes(bytes);
         self.0.shards.plant(key, standing, self.0.clock.now().after(life));
+    }
+
+    /// Whether a watch of this key is kept.
+    #[cfg(all(test, idem_interleave = "shuttle"))]
+    pub(crate) fn is_watched(&self, key: &RecordKey) -> bool {
+        self.0.shards.is_watched(key)
     }
 
     fn step<T>(

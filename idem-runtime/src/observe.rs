@@ -1,11 +1,11 @@
 //! What a caller may learn of a call beside its result.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::context::{self, Context};
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
-
 use crate::idem::{Core, Idem};
+use crate::sync::select;
+use crate::sync::time::{Instant, timeout_at};
 
 /// What was left when the grace period of a shutdown ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +36,24 @@ impl Idem {
     pub async fn shutdown(&self, grace: Duration) -> ShutdownReport {
         let core = self.core();
         core.life.close();
-        match Instant::now().checked_add(grace) {
-            Some(until) => drop(timeout_at(until, quiet(core)).await),
+        let is_quiet = match Instant::now().checked_add(grace) {
+            Some(until) => timeout_at(until, quiet(core)).await.is_ok(),
             // Longer than the clock goes.
-            None => quiet(core).await,
-        }
-        let report = ShutdownReport {
-            running: core.flights.count(),
-            unsettled: core.keeper.backlog().len(),
+            None => {
+                quiet(core).await;
+                true
+            }
         };
+        // Once it is quiet, who comes is only there to be refused.
+        let (running, unsettled) =
+            if is_quiet { (0, 0) } else { (core.flights.count(), core.keeper.backlog().len()) };
+        let report = ShutdownReport { running, unsettled };
         core.life.shut();
         for attempt in core.flights.attempts() {
             attempt.left_by_the_keeper();
         }
         core.keeper.nudge();
         if !report.is_clean() {
-            let ShutdownReport { running, unsettled } = report;
             tracing::warn!(target: "idem", running, unsettled, "shut down before all was done");
         }
         report
@@ -70,7 +72,7 @@ async fn quiet(core: &Core) {
         if core.flights.count() == 0 && core.keeper.backlog().len() == 0 {
             return;
         }
-        tokio::select! {
+        select! {
             () = ended => {}
             () = done => {}
         }

@@ -4,9 +4,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use tokio::time::Instant;
-
 use crate::protocol::Moment;
+use crate::sync::time::Instant;
 
 /// Gives the protocol's moments from tokio's clock.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,8 @@ use crate::flight::{Answer, Holder, Look, Place, Seat};
 use crate::protocol::Moment;
 use crate::protocol::judge::{Verdict, agree, judge};
 use crate::record::Found;
+use crate::sync::select;
+use crate::sync::time::{sleep_until, timeout_at};
 
 /// The first pause between two reads of a waiter at the store; each later one is twice as long.
 const FIRST_POLL: Duration = Duration::from_millis(25);
@@ -72,7 +74,7 @@ impl Arrival {
             }
             // Looks again now and then: a turn may have gone to a call that nobody polls.
             let again = until.min(now.after(LONGEST_POLL));
-            let _ = tokio::time::timeout_at(self.core.clock.instant(again), turn).await;
+            let _ = timeout_at(self.core.clock.instant(again), turn).await;
         }
     }
 
@@ -160,9 +162,9 @@ impl Arrival {
     }
 
     async fn change_or(&self, watch: &mut Option<Watch>, until: Moment) {
-        let pause = tokio::time::sleep_until(self.core.clock.instant(until));
+        let pause = sleep_until(self.core.clock.instant(until));
         match watch {
-            Some(watch) => tokio::select! {
+            Some(watch) => select! {
                 () = watch.changed() => {}
                 () = pause => {}
             },

@@ -2,6 +2,7 @@
 
 pub mod caller;
 mod ledger;
+pub mod properties;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;

@@ -7,6 +7,7 @@
 
 pub mod check;
 mod dice;
+pub mod disturbances;
 pub mod history;
 mod operation;
 pub mod story;

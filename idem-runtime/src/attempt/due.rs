@@ -1,8 +1,7 @@
 //! When the keeper is to look at an attempt.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::protocol::Moment;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// When the keeper is to look at an attempt: from `early` on, as it passes, and by `late`.
 pub(crate) struct Due {
@@ -11,18 +10,20 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    pub(super) const fn never() -> Self {
+    pub(crate) fn never() -> Self {
         Self { early: AtomicU64::new(u64::MAX), late: AtomicU64::new(u64::MAX) }
     }
 
-    pub(super) fn set(&self, early: Moment, late: Moment) {
+    pub(crate) fn set(&self, early: Moment, late: Moment) {
         self.early.store(early.as_nanos(), Ordering::Relaxed);
         // Sequentially consistent with the keeper's agenda: see there.
         self.late.store(late.as_nanos(), Ordering::SeqCst);
     }
 
-    pub(crate) fn is_early(&self, now: Moment) -> bool {
-        self.early.load(Ordering::Relaxed) <= now.as_nanos()
+    /// Whether the keeper is to look now. The two are not written at once: where only one has
+    /// come, whoever writes them holds the attempt's lock, and the look waits for that.
+    pub(crate) fn has_come(&self, now: Moment) -> bool {
+        self.early.load(Ordering::Relaxed) <= now.as_nanos() || self.late() <= now
     }
 
     pub(crate) fn late(&self) -> Moment {

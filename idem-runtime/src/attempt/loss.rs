@@ -1,6 +1,5 @@
 //! An attempt that is at risk, lost, or stopped: who is told, and how.
 
-use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use tokio_util::sync::CancellationToken;
@@ -8,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Attempt, Progress, Stage, Stop};
 use crate::event::{EventKind, Phase};
 use crate::policy::OnLost;
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 
 impl Attempt {
@@ -70,10 +70,18 @@ impl Attempt {
         acts
     }
 
-    /// Nobody will renew this any more: it is at risk from now on.
+    /// A shutdown may have ended before an action started: nobody renews its lease then.
+    pub(super) fn look_for_keeper(&self) {
+        if self.core().is_shut() {
+            self.left_by_the_keeper();
+        }
+    }
+
+    /// Nobody will renew this any more: it is at risk from now on, or from its start.
     pub(crate) fn left_by_the_keeper(&self) {
         let mut progress = lock(&self.progress);
-        if progress.told_at_risk || progress.lost || progress.stage == Stage::Over {
+        let told = progress.told_at_risk || progress.lost;
+        if told || matches!(progress.stage, Stage::Starting | Stage::Over) {
             return;
         }
         progress.told_at_risk = true;

@@ -1,6 +1,5 @@
 //! The keeper's side of an attempt: what is due, and what a renewal's answer means.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Attempt, Progress, Stage, Stop};
@@ -10,6 +9,7 @@ use crate::policy::{OnGone, OnLost};
 use crate::protocol::Moment;
 use crate::protocol::transition::{BeginReply, RenewReply};
 use crate::record::{Head, Standing, State};
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 
 /// A renewal may leave this part of an interval before it is due, to go with others.

@@ -5,8 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
 
-use tokio::time::{Sleep, sleep};
-
 use crate::attempt::{Attempt, Starting};
 use crate::backend::Boxed;
 use crate::begin::{Arrival, Start};
@@ -20,6 +18,7 @@ use crate::record::Record;
 use crate::record_key::RecordKey;
 use crate::run::{Guard, Readied, make_ready, stopped};
 use crate::settings::Overrides;
+use crate::sync::time::{Sleep, sleep};
 use crate::value::Unusable;
 
 /// A call whose action may run.

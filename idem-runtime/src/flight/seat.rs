@@ -1,17 +1,14 @@
 //! Coming onto a flight and leaving it: the seat, and the places beside it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-
-use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
+use std::sync::Arc;
 
 use super::{Answer, Flight, Holder, Look, Phase, State};
 use crate::fingerprint::Fingerprint;
 use crate::idem::Core;
 use crate::protocol::Moment;
 use crate::record_key::RecordKey;
-use crate::sync::lock;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, Notified, Notify, lock};
 
 /// A call's way onto the flight of its key.
 pub(crate) enum Joined {

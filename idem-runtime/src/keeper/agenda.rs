@@ -1,8 +1,7 @@
 //! When the keeper looks next, known to calls so that most of them need not wake it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use crate::protocol::Moment;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The keeper's next tick.
 ///
@@ -17,7 +16,7 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { next: AtomicU64::new(u64::MAX), open: AtomicBool::new(false) }
     }
 
@@ -50,6 +49,9 @@ impl Agenda {
         next.min(Moment::from_nanos(written))
     }
 }
+
+#[cfg(all(test, idem_interleave = "loom"))]
+mod reordered;
 
 #[cfg(test)]
 mod tests {

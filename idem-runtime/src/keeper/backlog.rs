@@ -1,15 +1,14 @@
 //! What calls have left to the keeper and is not done yet.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tokio::sync::futures::Notified;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::Job;
 use super::jobs::Ends;
 use crate::idem::Core;
-use crate::sync::lock;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, Notified, Notify, lock};
 
 /// How many releases are tried at once: after an outage, each failed begin has left one, and they
 /// are to cost the store no more than a few callers would.

@@ -14,6 +14,7 @@ use crate::protocol::Moment;
 use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::settle::{Settled, free, longest_life, settled, store_outcome};
+use crate::sync::time::sleep_until;
 
 /// Does one job, in its turn: as long as the store does not answer it keeps its place, and others
 /// wait, so that many jobs cost a store that is away no more than a few.
@@ -165,7 +166,7 @@ async fn wait_for_next(core: &Core, pause: &mut Duration, gives_up: Moment) -> b
     if next >= gives_up {
         return false;
     }
-    tokio::time::sleep_until(core.clock.instant(next)).await;
+    sleep_until(core.clock.instant(next)).await;
     *pause = (*pause * 2).min(LONGEST_PAUSE);
     true
 }

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until, timeout_at};
-
 use crate::ask::no_answer;
 use crate::attempt::{AfterReply, Attempt, DueRenewal};
 use crate::backend::{BackendError, Renewal};
@@ -13,6 +11,8 @@ use crate::idem::Core;
 use crate::protocol::Moment;
 use crate::protocol::transition::RenewReply;
 use crate::run::stopped_at_deadline;
+use crate::sync::spawn;
+use crate::sync::time::{Instant, sleep_until, timeout_at};
 
 /// How many leases one batch renews at most: a store should answer one well within the bound.
 const LARGEST_BATCH: usize = 1_000;
@@ -36,11 +36,11 @@ pub(super) fn start(core: &Arc<Core>, due: Vec<(Arc<Attempt>, DueRenewal)>) {
         batch.renewals.push(renewal);
         if batch.renewals.len() == LARGEST_BATCH {
             let full = std::mem::replace(batch, empty());
-            tokio::spawn(send(Arc::clone(core), full));
+            spawn(send(Arc::clone(core), full));
         }
     }
     for batch in batches.into_values().filter(|batch| !batch.renewals.is_empty()) {
-        tokio::spawn(send(Arc::clone(core), batch));
+        spawn(send(Arc::clone(core), batch));
     }
 }
 
@@ -65,9 +65,9 @@ fn answered(
 ) {
     let after = attempt.renewal_answered(reply, (sent, late), core.clock.now());
     if after == AfterReply::ReserveAgain {
-        tokio::spawn(reserve_again(Arc::clone(core), attempt));
+        spawn(reserve_again(Arc::clone(core), attempt));
     } else if let Some(deadline) = attempt.deadline_of_its_own() {
-        tokio::spawn(watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)));
+        spawn(watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)));
     }
 }
 

@@ -1,18 +1,16 @@
 //! The map behind the memory backend: shards with a lock each, records that expire by themselves.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
-use tokio::sync::watch;
 
 use crate::backend::BackendError;
 use crate::protocol::Moment;
 use crate::protocol::transition::{Change, Entry};
 use crate::record::{Found, Standing};
 use crate::record_key::RecordKey;
-use crate::sync::{Padded, lock};
+use crate::sync::{Mutex, Padded, lock, watch};
 
 /// Enough that a few dozen threads rarely meet.
 const MOST_SHARDS: usize = 64;
@@ -119,6 +117,11 @@ impl Shards {
         if shard.watches.get(key).is_some_and(|sender| sender.receiver_count() == 0) {
             shard.watches.remove(key);
         }
+    }
+
+    #[cfg(all(test, idem_interleave = "shuttle"))]
+    pub(super) fn is_watched(&self, key: &RecordKey) -> bool {
+        lock(self.shard(key)).watches.contains_key(key)
     }
 
     pub(super) fn count_live(&self, now: Moment) -> usize {

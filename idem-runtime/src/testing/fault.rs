@@ -1,8 +1,8 @@
 //! A backend in front of another one that fails when it is told to.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use crate::protocol::transition::{
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// An operation of a backend, to say which one fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

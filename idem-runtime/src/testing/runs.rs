@@ -1,9 +1,9 @@
 //! A counter of what ran.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// Counts runs by a name, and how many of one name ran at the same time. Cheap to clone; clones
 /// count together.

@@ -1,5 +1,5 @@
-//! Whether a history keeps the promises of the protocol. Each rule says which promise it is for, and
-//! why it can raise no false alarm.
+//! Whether a history keeps the promises of the protocol. Each rule says which properties of the model it
+//! checks, and why it can raise no false alarm.
 //!
 //! Two kinds of rules: those that hold whatever goes wrong (nobody runs while another may still claim
 //! the key; what is stored stands), and those that hold where nothing goes wrong (leases are renewed,
@@ -10,14 +10,18 @@ mod claims;
 mod crashes;
 mod fences;
 mod outcomes;
+mod rule;
 #[cfg(test)]
 mod tests;
 mod told;
 
 use std::collections::{HashMap, HashSet};
 
+pub use rule::Rule;
+
+use super::disturbances::Whom;
 use super::history::{CallId, Line, Micros, What};
-use super::story::{CallStory, KeyStory, Run, Story, Whom};
+use super::story::{CallStory, KeyStory, Run, Story};
 
 /// A millisecond.
 const MS: Micros = 1_000;
@@ -34,45 +38,6 @@ pub struct Violation {
     pub key: (String, u64),
     /// What happened.
     pub what: String,
-}
-
-/// What has to hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
-    /// Promise 1: two owners never claim a key at the same time.
-    TwoClaims,
-    /// Promise 1: an owner that can reach the store does not lose its lease.
-    LapsedForNoReason,
-    /// A body is first polled with most of its lease left.
-    BeganLate,
-    /// Promise 2: nothing runs while an outcome stands.
-    RanOverAnOutcome,
-    /// Promise 2: while an outcome stands it is what every call gets, if it gets an outcome.
-    AnotherOutcome,
-    /// Promise 3: an outcome is not stored over another one.
-    StoredOverAnOutcome,
-    /// A call that finds an outcome is not refused for another reason than the store or its arguments.
-    RefusedAtAnOutcome,
-    /// An outcome does not outlive its ttl.
-    Revived,
-    /// A value was made by an action of its key, with the same arguments, that ended with it.
-    NobodysValue,
-    /// Promise 4: an owner that another ran beside or after is told.
-    NotTold,
-    /// Promise 5: a crash is not forgotten, under `refuse` and `reconcile`.
-    CrashForgotten,
-    /// Promise 5: a key is not blocked by nobody.
-    BlockedByNobody,
-    /// When all is over every key has an outcome in time.
-    NotFree,
-    /// Each error is one that the call could get.
-    WrongError,
-    /// A call ends.
-    NeverEnds,
-    /// A later owner's fence is greater.
-    Fence,
-    /// The history is one.
-    History,
 }
 
 /// All that is wrong with a story.
@@ -147,6 +112,11 @@ impl<'a> Check<'a> {
 
     fn ttl(&self) -> Micros {
         self.key.operation.ttl_ms * MS
+    }
+
+    /// Whether the store lost everything between two moments.
+    fn emptied(&self, from: Micros, until: Micros) -> bool {
+        self.story.disturbances.emptied(from, until)
     }
 
     /// When the last command was sent that the store confirmed, for an owner that claims its key until

@@ -5,7 +5,7 @@ use std::time::Duration;
 use idem_runtime::{OnCrash, OnDrop, OnLost, OnOutage};
 
 /// An operation, and what all its calls go by.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Operation {
     /// Its name.
     pub name: &'static str,
@@ -43,12 +43,6 @@ impl Operation {
             on_outage: OnOutage::Refuse,
             stores_errors: false,
         }
-    }
-
-    /// The operation of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        OPERATIONS.iter().find(|operation| operation.name == name)
     }
 
     /// The lease.

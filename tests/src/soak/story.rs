@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Operation;
+use super::disturbances::Disturbances;
 use super::history::{Answer, Call, CallId, Disturbance, Effect, End, Given, Line, Micros, What};
+use super::{OPERATIONS, Operation};
 
 /// All that happened.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Story {
 #[derive(Debug)]
 pub struct KeyStory {
     /// Their operation.
-    pub operation: &'static Operation,
+    pub operation: Operation,
     /// Their key.
     pub key: u64,
     /// The calls.
@@ -103,7 +104,29 @@ impl Run {
     /// Whether the owner claimed its key when the action began.
     #[must_use]
     pub fn claimed_at_first(&self) -> bool {
-        self.holds.first().is_some_and(|(at, until)| until > at)
+        self.claims_from().is_some()
+    }
+
+    /// Since when the owner claimed its key, if it did when the action began.
+    #[must_use]
+    pub fn claims_from(&self) -> Option<Micros> {
+        self.holds.first().filter(|(at, until)| until > at).map(|(at, _)| *at)
+    }
+
+    /// Whether the owner claimed its key all the time between two moments, as far as it wrote down.
+    #[must_use]
+    pub fn claimed_all_the_time(&self, from: Micros, until: Micros) -> bool {
+        let mut claimed = None;
+        for (at, to) in self.holds.iter().take_while(|(at, _)| *at <= until) {
+            // A claim that had ended, or was given up, is one that begins anew.
+            let goes_on = claimed.is_some_and(|(_, end)| *at <= end);
+            claimed = match claimed {
+                Some((since, _)) if goes_on => Some((since, *to)),
+                _ => Some((*at, *to)),
+            };
+        }
+        let ended = self.ended.is_some_and(|(at, _)| at < until);
+        !ended && claimed.is_some_and(|(since, end)| since <= from && until <= end)
     }
 
     /// The last moment up to which the owner claimed its key; `None`: never.
@@ -113,101 +136,21 @@ impl Run {
     }
 }
 
-/// For what a disturbance may still be the reason after its end: connections have to be opened again,
-/// commands under way to be given up, and leases that ended meanwhile to be found out. In the soak each
-/// takes less than half a second; a busy machine takes twice as long.
-const TAIL: Micros = 3_000_000;
-/// The same after a stall of the machine, which at worst has a command given up.
-const STALL_TAIL: Micros = 1_000_000;
-
-/// Whom a disturbance strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
-    /// The leases of a process. Its keeper has a thread of its own: actions that hold theirs do nothing.
-    LeasesOf(u64),
-    /// The calls of a process.
-    CallsOf(u64),
-    /// Anybody.
-    Anybody,
-}
-
-/// What went wrong, and when.
-#[derive(Debug, Default)]
-pub struct Disturbances {
-    /// Since when, until when, what; in the order of their begins.
-    all: Vec<(Micros, Micros, Disturbance)>,
-    /// How long the longest took: what began earlier than that before a moment was over by then.
-    longest: Micros,
-}
-
-impl Disturbances {
-    /// Those that were at work between two moments.
-    pub fn between(
-        &self,
-        from: Micros,
-        until: Micros,
-    ) -> impl Iterator<Item = (Micros, Micros, Disturbance)> {
-        let first = self.all.partition_point(|(since, ..)| since + self.longest < from);
-        let begun = self.all[first..].iter().take_while(move |(since, ..)| *since <= until);
-        begun.copied().filter(move |(_, over, _)| from <= *over)
-    }
-
-    /// Whether the store lost everything between two moments.
-    #[must_use]
-    pub fn emptied(&self, from: Micros, until: Micros) -> bool {
-        self.between(from, until).any(|(_, _, by)| by == Disturbance::ServerEmptied)
-    }
-
-    /// Whether nothing came between these and the store in this time, nor so shortly before that it
-    /// could still be felt, but for stalls of the machine that are shorter together than `bearable`.
-    #[must_use]
-    pub fn are_quiet(&self, whom: Whom, from: Micros, until: Micros, bearable: Micros) -> bool {
-        let mut struck = self.between(from.saturating_sub(TAIL), until);
-        if struck.any(|(_, _, by)| by.strikes(whom) && !by.is_a_stall()) {
-            return false;
-        }
-        let from = from.saturating_sub(STALL_TAIL);
-        let stalls = self.between(from, until).filter(|(.., by)| by.strikes(whom));
-        let stalled: Micros = stalls.map(|(since, over, _)| over.saturating_sub(since)).sum();
-        stalled < bearable
-    }
-}
-
-impl Disturbance {
-    /// Whether it comes between these and the store.
-    fn strikes(self, whom: Whom) -> bool {
-        let process = match whom {
-            Whom::Anybody => return !matches!(self, Self::Blocked(_)),
-            Whom::LeasesOf(process) | Whom::CallsOf(process) => process,
-        };
-        match self {
-            Self::Killed { process: at, .. }
-            | Self::Paused(at)
-            | Self::Way(at)
-            | Self::Stalled(at) => at == process,
-            Self::Blocked(at) => whom == Whom::CallsOf(at),
-            Self::ServerRestarted
-            | Self::ServerEmptied
-            | Self::ServerPaused
-            | Self::ServerForgot
-            | Self::ServerStalled => true,
-        }
-    }
-
-    fn is_a_stall(self) -> bool {
-        matches!(self, Self::Stalled(_) | Self::ServerStalled)
-    }
-}
-
 impl Story {
     /// Puts the lines of a history, which are in the order of time, together.
     #[must_use]
     pub fn of(lines: &[Line]) -> Self {
+        Self::of_calls_to(&OPERATIONS, lines)
+    }
+
+    /// The same, of calls to other operations than those of the soak.
+    #[must_use]
+    pub fn of_calls_to(operations: &[Operation], lines: &[Line]) -> Self {
         let mut told = Told::default();
         for line in lines {
             told.take(line);
         }
-        told.into_story()
+        told.into_story(operations)
     }
 }
 
@@ -294,12 +237,12 @@ impl Told {
         self.of(call, |story| story.run.as_mut().map(add).is_some());
     }
 
-    fn into_story(self) -> Story {
-        let Self { calls, mut disturbances, kills, calm, mut gaps } = self;
+    fn into_story(self, operations: &[Operation]) -> Story {
+        let Self { calls, disturbances, kills, calm, mut gaps } = self;
         let mut keys = BTreeMap::new();
         for mut story in calls.into_values() {
             let Call { id, operation: name, key, .. } = &story.call;
-            let Some(operation) = Operation::named(name) else {
+            let Some(operation) = operations.iter().find(|operation| operation.name == name) else {
                 gaps.push(format!("{id:?} is of an operation that there is not: {name}"));
                 continue;
             };
@@ -307,15 +250,12 @@ impl Told {
                 story.killed = kills.get(&(id.process(), id.life())).copied();
             }
             let of = (name.clone(), *key);
-            let fresh = || KeyStory { operation, key: of.1, calls: Vec::new() };
+            let fresh = || KeyStory { operation: operation.clone(), key: of.1, calls: Vec::new() };
             keys.entry(of.clone()).or_insert_with(fresh).calls.push(story);
         }
         for story in keys.values_mut() {
             story.calls.sort_by_key(|call| (call.at, call.call.id));
         }
-        disturbances.sort_by_key(|(since, ..)| *since);
-        let took = disturbances.iter().map(|(since, over, _)| over.saturating_sub(*since));
-        let disturbances = Disturbances { longest: took.max().unwrap_or(0), all: disturbances };
-        Story { keys, disturbances, calm, gaps }
+        Story { keys, disturbances: Disturbances::of(disturbances), calm, gaps }
     }
 }

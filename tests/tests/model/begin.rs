@@ -7,10 +7,11 @@ use idem_runtime::protocol::tenure::Tenure;
 use idem_runtime::protocol::transition::reservation_life;
 use idem_runtime::record::{Found, Standing};
 use idem_runtime::{OnCrash, OnLost};
+use idem_tests::properties::Property;
 
 use crate::message::{Ask, Command, Fate, Purpose, Reply};
 use crate::mutants::Mutant;
-use crate::properties::{Rule, Situation};
+use crate::properties::Situation;
 use crate::record::{Id, Rec, fingerprint};
 use crate::state::{Attempt, Call, Stage};
 use crate::time::{Tick, duration, moment, sent, ticks};
@@ -193,7 +194,7 @@ impl Turn<'_> {
     fn crashed(&mut self, caller: usize, lapsed: Rec) {
         // Told or asked of a crash: its body ran, or its owner stopped on the verge of that.
         if !self.world.history.armed.has(lapsed.owner) {
-            self.broke(Rule::NoCrashWithoutBody);
+            self.broke(Property::NoCrashWithoutBody);
         }
         if self.policy(caller).on_crash == OnCrash::Refuse {
             return self.over(caller, Situation::Unknown);

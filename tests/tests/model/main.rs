@@ -32,5 +32,12 @@ mod model;
 mod mutants;
 mod report;
 
+// What the histories of runs say of it.
+mod walk;
+mod telling;
+mod disturbing;
+
 mod settings_hold;
 mod mutants_die;
+mod histories_hold;
+mod mutants_show;

@@ -1,6 +1,8 @@
 //! Each mutant, in a setting that has what it takes to catch it, and no more: so the way to what it
 //! breaks is found soon.
 
+use idem_tests::properties::Property;
+
 use crate::mutants::Mutant;
 use crate::report::kill;
 use crate::setting::{Fault, Policy, Setting};
@@ -23,39 +25,39 @@ fn rerun(mutant: Mutant, faults: &[Fault]) -> Setting {
 #[test]
 fn model_kills_a_compare_without_the_owner() {
     let setting = rerun(Mutant::ComparesWithoutOwner, &[Fault::Pause]);
-    kill(&setting, "a stale owner changes nothing");
+    kill(&setting, Property::StaleChangesNothing);
 }
 
 #[test]
 fn model_kills_an_unconditional_complete() {
-    kill(&rerun(Mutant::CompletesAnything, &[Fault::Pause]), "a stale owner changes nothing");
+    kill(&rerun(Mutant::CompletesAnything, &[Fault::Pause]), Property::StaleChangesNothing);
 }
 
 #[test]
 fn model_kills_an_unconditional_release() {
-    kill(&rerun(Mutant::ReleasesAnything, &[Fault::Pause]), "a stale owner changes nothing");
+    kill(&rerun(Mutant::ReleasesAnything, &[Fault::Pause]), Property::StaleChangesNothing);
 }
 
 #[test]
 fn model_kills_a_renewal_that_creates() {
-    kill(&rerun(Mutant::RenewalCreates, &[Fault::Late]), "an ended attempt holds nothing");
+    kill(&rerun(Mutant::RenewalCreates, &[Fault::Late]), Property::EndedHoldsNothing);
 }
 
 #[test]
 fn model_kills_a_complete_that_stores_where_nothing_is() {
-    kill(&rerun(Mutant::StoresWhereNothingIs, &[Fault::Twice]), "an expired outcome stays expired");
+    kill(&rerun(Mutant::StoresWhereNothingIs, &[Fault::Twice]), Property::ExpiredStaysExpired);
 }
 
 #[test]
 fn model_kills_a_begin_that_knows_itself_in_an_outcome() {
-    kill(&rerun(Mutant::KnowsItselfInOutcome, &[Fault::Twice]), "acquired means reserved");
+    kill(&rerun(Mutant::KnowsItselfInOutcome, &[Fault::Twice]), Property::AcquiredIsReserved);
 }
 
 #[test]
 fn model_kills_a_replace_by_owner_alone() {
     let mut setting = setting(Mutant::ReplacesByOwnerAlone, Policy::REFUSE, &[]);
     setting.operator = true;
-    kill(&setting, "an outcome is final");
+    kill(&setting, Property::OutcomeIsFinal);
 }
 
 // Of the begin.
@@ -63,33 +65,33 @@ fn model_kills_a_replace_by_owner_alone() {
 #[test]
 fn model_kills_a_takeover_in_two_steps() {
     let setting = setting(Mutant::TakeoverInTwoSteps, Policy::RECONCILE, &[Fault::Crash]);
-    kill(&setting, "a crash is remembered until decided");
+    kill(&setting, Property::CrashIsNotForgotten);
 }
 
 #[test]
 fn model_kills_a_mismatch_that_cleans_up() {
     let mut setting = rerun(Mutant::MismatchCleansUp, &[]);
     setting.callers = [1, 2].map(|fingerprint| Policy { fingerprint, ..Policy::DEFAULT }).to_vec();
-    kill(&setting, "a stale owner changes nothing");
+    kill(&setting, Property::StaleChangesNothing);
 }
 
 #[test]
 fn model_kills_the_retention_of_the_reader() {
     let mut setting = rerun(Mutant::RetentionOfTheReader, &[]);
     setting.callers = vec![Policy::DEFAULT, Policy::RECONCILE];
-    kill(&setting, "no crash without a body");
+    kill(&setting, Property::NoCrashWithoutBody);
 }
 
 #[test]
 fn model_kills_a_crash_remembered_before_the_body_ran() {
     let setting = setting(Mutant::RememberedBeforeArmed, Policy::REFUSE, &[Fault::Crash]);
-    kill(&setting, "no crash without a body");
+    kill(&setting, Property::NoCrashWithoutBody);
 }
 
 #[test]
 fn model_kills_a_first_poll_without_time_left() {
     let setting = rerun(Mutant::FirstPollWithoutTimeLeft, &[Fault::Pause]);
-    kill(&setting, "a body starts under its own reservation");
+    kill(&setting, Property::StartsUnderOwnReservation);
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn model_kills_a_takeover_released_before_it_was_answered() {
     setting.name = "three callers";
     setting.callers.push(Policy::RECONCILE);
     setting.body = (0, 0);
-    kill(&setting, "a crash is remembered until decided");
+    kill(&setting, Property::CrashIsNotForgotten);
 }
 
 // Of the owner's clock.
@@ -109,13 +111,13 @@ fn model_kills_a_deadline_from_the_reply() {
     let faults = &[Fault::ReplyLate, Fault::Pause];
     let mut setting = rerun(Mutant::DeadlineFromReply, faults);
     setting.body = (4, 5);
-    kill(&setting, "a body starts under its own reservation");
+    kill(&setting, Property::StartsUnderOwnReservation);
 }
 
 #[test]
 fn model_kills_a_deadline_from_a_repeated_begin() {
     let faults = &[Fault::ReplyLost, Fault::Pause];
-    kill(&rerun(Mutant::DeadlineFromRepeat, faults), "one owner at a time");
+    kill(&rerun(Mutant::DeadlineFromRepeat, faults), Property::OneBeliever);
 }
 
 #[test]
@@ -126,13 +128,13 @@ fn model_kills_a_begin_after_gone_that_moves_the_deadline() {
     setting.errors = false;
     setting.faults_until = 4;
     setting.calm = 7;
-    kill(&setting, "one owner at a time");
+    kill(&setting, Property::OneBeliever);
 }
 
 #[test]
 fn model_kills_renewals_at_a_third() {
     let faults = &[Fault::Lost, Fault::Lost];
-    kill(&rerun(Mutant::RenewsAtAThird, faults), "two misses are absorbed");
+    kill(&rerun(Mutant::RenewsAtAThird, faults), Property::TwoMissesAreAbsorbed);
 }
 
 // Of the end.
@@ -140,13 +142,13 @@ fn model_kills_renewals_at_a_third() {
 #[test]
 fn model_kills_a_begin_after_gone_that_is_not_waited_for() {
     let faults = &[Fault::Evict, Fault::Late];
-    kill(&rerun(Mutant::AgainNotWaitedFor, faults), "an ended attempt holds nothing");
+    kill(&rerun(Mutant::AgainNotWaitedFor, faults), Property::EndedHoldsNothing);
 }
 
 #[test]
 fn model_kills_an_owner_that_writes_after_its_window() {
     let faults = &[Fault::ReplyLost, Fault::Pause];
-    kill(&rerun(Mutant::WritesAfterWindow, faults), "an expired outcome stays expired");
+    kill(&rerun(Mutant::WritesAfterWindow, faults), Property::ExpiredStaysExpired);
 }
 
 /// An owner that is paused between two tries sends once more after its window. If a begin of its own
@@ -159,7 +161,7 @@ fn model_kills_a_repeat_after_the_window() {
     setting.body = (0, 0);
     setting.errors = false;
     setting.calm = 8;
-    kill(&setting, "an expired outcome stays expired");
+    kill(&setting, Property::ExpiredStaysExpired);
 }
 
 /// Its body has run and its outcome is not on record: under `refuse` and `reconcile` the call after its
@@ -171,5 +173,5 @@ fn model_kills_a_release_after_the_window_that_forgets() {
         Setting::of("refuse, a ttl shorter than the retention", policy).faults(1, &[Fault::Pause]);
     setting.mutant = Some(Mutant::ReleaseForgets);
     setting.calm = 12;
-    kill(&setting, "a crash is remembered until decided");
+    kill(&setting, Property::CrashIsNotForgotten);
 }

@@ -1,103 +1,77 @@
-//! What has to hold: the promises of the protocol, as rules of each step, of each state, and of the
+//! What has to hold: the properties of the protocol, looked at in each step, in each state, and at the
 //! end of each run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stateright::Property;
+use idem_tests::properties::Property;
 
 use crate::model::Protocol;
 use crate::state::{Attempt, Call, Stage, World};
 use crate::time::moment;
 
-/// What a step must not do, or a state not show.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Rule {
-    /// Promise 1: at most one caller believes itself owner inside its own deadline.
-    OneBeliever,
-    /// Promises 1 and 2: no body starts beside another's record, nor beside an outcome.
-    StartsUnderOwnReservation,
-    /// Promise 2: nobody changes an outcome.
-    OutcomeIsFinal,
-    /// Promise 2: an outcome is gone when its ttl ends.
-    ExpiredStaysExpired,
-    /// Promise 2: whoever hears *stored* finds it stored.
-    StoredIsStored,
-    /// Promise 3: a stale owner changes nothing while another's record stands.
-    StaleChangesNothing,
-    /// A refused duplicate, a mismatch and a stale command change nothing.
-    RefusalChangesNothing,
-    /// A begin is acquired only with a reservation of one's own.
-    AcquiredIsReserved,
-    /// Promise 6: a command that takes the key, and is repeated, finds its own reservation its own.
-    RepeatKnowsItself,
-    /// Promise 4: an owner whose record was replaced by another's outcome is not told *stored*.
-    ReplacedIsTold,
-    /// Promise 4: an owner beside which another body started is told *lapsed*.
-    LapsedIsTold,
-    /// Promise 5: a reservation lives for a lease after a command, and is remembered after that.
-    LivesForALease,
-    /// Promise 5: an attempt that has ended, with nothing of it under way, holds nothing.
-    EndedHoldsNothing,
-    /// `refuse`, `reconcile`: no body starts while a remembered crash is undecided.
-    CrashIsNotForgotten,
-    /// `refuse`, `reconcile`: nobody is told of a crash whose body never came near its first poll.
-    NoCrashWithoutBody,
-    /// Renewals: two misses in a row never put an owner at risk.
-    TwoMissesAreAbsorbed,
-}
-
-/// A rule as a property that holds always.
+/// What no step breaks, as a property that holds always.
 macro_rules! always {
-    ($rule:ident, $name:literal) => {
-        Property::<Protocol>::always($name, |model, world| {
-            world.broken != Some(Rule::$rule) || !model.is_first_found()
-        })
+    ($property:ident) => {
+        stateright::Property::always(
+            Property::$property.name(),
+            |model: &Protocol, world: &World| {
+                world.broken != Some(Property::$property) || !model.is_first_found()
+            },
+        )
     };
 }
 
-pub(crate) fn all() -> Vec<Property<Protocol>> {
+/// All of `Property::ALL`, in that order.
+pub(crate) fn all() -> Vec<stateright::Property<Protocol>> {
     vec![
-        always!(OneBeliever, "one owner at a time"),
-        always!(StartsUnderOwnReservation, "a body starts under its own reservation"),
-        always!(OutcomeIsFinal, "an outcome is final"),
-        always!(ExpiredStaysExpired, "an expired outcome stays expired"),
-        always!(StoredIsStored, "told stored, it was stored"),
-        always!(StaleChangesNothing, "a stale owner changes nothing"),
-        always!(RefusalChangesNothing, "a refusal changes nothing"),
-        always!(AcquiredIsReserved, "acquired means reserved"),
-        always!(RepeatKnowsItself, "a repeat knows itself"),
-        always!(ReplacedIsTold, "a replaced owner is told"),
-        always!(LapsedIsTold, "an overlapped owner is told lapsed"),
-        always!(LivesForALease, "a reservation lives for a lease"),
-        always!(EndedHoldsNothing, "an ended attempt holds nothing"),
-        always!(CrashIsNotForgotten, "a crash is remembered until decided"),
-        always!(NoCrashWithoutBody, "no crash without a body"),
-        always!(TwoMissesAreAbsorbed, "two misses are absorbed"),
+        always!(OneBeliever),
+        always!(StartsUnderOwnReservation),
+        always!(OutcomeIsFinal),
+        always!(ExpiredStaysExpired),
+        always!(StoredIsStored),
+        always!(StaleChangesNothing),
+        always!(RefusalChangesNothing),
+        always!(AcquiredIsReserved),
+        always!(RepeatKnowsItself),
+        always!(ReplacedIsTold),
+        always!(LapsedIsTold),
+        always!(LivesForALease),
+        always!(EndedHoldsNothing),
+        always!(CrashIsNotForgotten),
+        always!(NoCrashWithoutBody),
+        always!(TwoMissesAreAbsorbed),
         // Stateright forgets along which of two paths that meet a condition held. These hold only at
         // the end of a run, so there is nothing to forget. And it does not see that a run goes round in
         // a circle: none does, since between two ticks each step sends a question that was not sent in
         // this tick, uses up a fault or an owner, or brings a call further.
-        Property::<Protocol>::eventually("a live owner completes", |model, world| {
+        eventually(Property::LiveOwnerCompletes, |model, world| {
             world.broken.is_some()
                 || model.is_final(world)
                     && !world.callers.iter().any(|c| c.call.attempt().is_some())
         }),
-        Property::<Protocol>::eventually("waiters end", |model, world| {
+        eventually(Property::WaitersEnd, |model, world| {
             let waits = |call: &Call| !matches!(call, Call::Holding(_) | Call::Over);
             world.broken.is_some()
                 || model.is_final(world) && !world.callers.iter().any(|c| waits(&c.call))
         }),
-        Property::<Protocol>::eventually("the key becomes free", |model, world| {
+        eventually(Property::KeyBecomesFree, |model, world| {
             world.broken.is_some() || model.is_final(world) && world.key_is_free()
         }),
     ]
 }
 
-/// The rules about states, looked at after each step.
-pub(crate) fn broken_by(world: &World) -> Option<Rule> {
+fn eventually(
+    property: Property,
+    holds: fn(&Protocol, &World) -> bool,
+) -> stateright::Property<Protocol> {
+    stateright::Property::eventually(property.name(), holds)
+}
+
+/// The properties of states, looked at after each step.
+pub(crate) fn broken_by(world: &World) -> Option<Property> {
     let now = moment(world.now);
     if world.believers(now) > 1 {
-        return Some(Rule::OneBeliever);
+        return Some(Property::OneBeliever);
     }
     // A renewal that has had its time is a miss, also before the keeper takes note of it.
     let at_risk = |call: &Call| {
@@ -107,11 +81,11 @@ pub(crate) fn broken_by(world: &World) -> Option<Rule> {
         attempt.tenure.at_risk(now) && !attempt.disturbed && !attempt.lost && missed < 3
     };
     let at_risk = world.callers.iter().any(|c| !c.paused && !c.robbed && at_risk(&c.call));
-    at_risk.then_some(Rule::TwoMissesAreAbsorbed)
+    at_risk.then_some(Property::TwoMissesAreAbsorbed)
 }
 
 /// What the runs are to come by: a check that never met what it checks proves nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Situation {
     Stored,
     StoredLapsed,
@@ -135,11 +109,44 @@ pub(crate) enum Situation {
     Decided,
 }
 
+impl Situation {
+    const ALL: [Self; 20] = [
+        Self::Stored,
+        Self::StoredLapsed,
+        Self::Replayed,
+        Self::LeaseLost,
+        Self::Ignored,
+        Self::Freed,
+        Self::Deferred,
+        Self::TooLate,
+        Self::InProgress,
+        Self::NoAnswer,
+        Self::Mismatch,
+        Self::Unknown,
+        Self::TookOver,
+        Self::Dropped,
+        Self::Forfeited,
+        Self::Gone,
+        Self::ReservedAgain,
+        Self::Lost,
+        Self::Stopped,
+        Self::Decided,
+    ];
+}
+
 /// How often each situation was come by.
 #[derive(Debug, Default)]
-pub(crate) struct Reached([AtomicU64; 20]);
+pub(crate) struct Reached([AtomicU64; Situation::ALL.len()]);
 
 impl Reached {
+    /// What was come by since this was asked before.
+    pub(crate) fn take(&self) -> Vec<Situation> {
+        let taken = Situation::ALL.into_iter();
+        taken
+            .filter(|situation| self.0[*situation as usize].swap(0, Ordering::Relaxed) > 0)
+            .collect()
+    }
+
     pub(crate) fn note(&self, situation: Situation) {
         self.0[situation as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -147,4 +154,10 @@ impl Reached {
     pub(crate) fn has(&self, situation: Situation) -> bool {
         self.0[situation as usize].load(Ordering::Relaxed) > 0
     }
+}
+
+#[test]
+fn model_has_every_property() {
+    let names: Vec<_> = all().iter().map(|property| property.name).collect();
+    assert_eq!(names, Property::ALL.map(Property::name));
 }

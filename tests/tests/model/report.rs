@@ -6,6 +6,10 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use idem_tests::properties::Property;
+use idem_tests::soak::check::{Violation, check};
+use idem_tests::soak::history::Line;
+use idem_tests::soak::story::Story;
 use stateright::{Checker, HasDiscoveries, Model, Path};
 
 use crate::message::Fate;
@@ -14,6 +18,7 @@ use crate::properties::Situation;
 use crate::setting::Setting;
 use crate::state::World;
 use crate::steps::{Channel, Step};
+use crate::telling::operation;
 
 /// Explores all of a setting, and fails unless every property holds, every situation was come by
 /// and exactly this many states were explored.
@@ -76,7 +81,7 @@ impl Explored {
 }
 
 /// Lets the checker find what a mutant breaks, and fails if that is nothing, or another property.
-pub(crate) fn kill(setting: &Setting, property: &str) {
+pub(crate) fn kill(setting: &Setting, property: Property) {
     let mutant = setting.mutant.expect("a mutant");
     let since = Instant::now();
     let checker = Protocol::new(setting.clone())
@@ -96,11 +101,68 @@ pub(crate) fn kill(setting: &Setting, property: &str) {
         path.into_actions().len(),
         setting.name,
     ));
-    assert_eq!(broken, property, "{mutant:?} is killed by another property:\n{story}");
+    assert_eq!(broken, property.name(), "{mutant:?} is killed by another property:\n{story}");
+}
+
+/// The shortest way on which a mutant breaks a property that begins with these steps, and ends in a
+/// state which is as wanted.
+pub(crate) fn shortest(
+    setting: &Setting,
+    first: &[Step],
+    property: Property,
+    goal: fn(&World) -> bool,
+) -> Vec<Step> {
+    let protocol = Protocol::new(setting.clone());
+    let next =
+        |world, step: &Step| protocol.next_state(&world, *step).expect("it changes something");
+    let from = first.iter().fold(protocol.init_states().remove(0), next);
+    let hunt = Hunt { protocol, from, property, goal };
+    let checker = hunt.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let found = checker.discovery(property.name());
+    let found = found.unwrap_or_else(|| panic!("{:?} breaks nothing", setting.mutant));
+    first.iter().copied().chain(found.into_actions()).collect()
+}
+
+/// The model from a state on, looked through for one thing only.
+struct Hunt {
+    protocol: Protocol,
+    from: World,
+    property: Property,
+    goal: fn(&World) -> bool,
+}
+
+impl Model for Hunt {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![self.from.clone()]
+    }
+
+    fn actions(&self, world: &World, steps: &mut Vec<Step>) {
+        self.protocol.actions(world, steps);
+    }
+
+    fn next_state(&self, last: &World, step: Step) -> Option<World> {
+        self.protocol.next_state(last, step)
+    }
+
+    fn properties(&self) -> Vec<stateright::Property<Self>> {
+        vec![stateright::Property::always(self.property.name(), |hunt: &Self, world: &World| {
+            world.broken != Some(hunt.property)
+                || !(hunt.goal)(world)
+                || !hunt.protocol.is_first_found()
+        })]
+    }
+}
+
+/// What the check of the soak's histories finds wrong with the history of a run.
+pub(crate) fn judge(setting: &Setting, history: &[Line]) -> Vec<Violation> {
+    check(&Story::of_calls_to(&[operation(setting)], history))
 }
 
 /// Past the harness, which keeps the output of tests that pass to itself.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // Nobody has to listen.
     let _ = writeln!(std::io::stdout().lock(), "\n{text}");
 }
@@ -111,24 +173,29 @@ fn story(path: &Path<World, Step>) -> String {
     let steps = path.clone().into_vec();
     for pair in steps.windows(2) {
         let [(before, Some(step)), (after, _)] = pair else { continue };
-        if *step == Step::Pass {
-            continue;
-        }
-        let _ = write!(text, "  {:>2}  {}", before.now, describe(before, *step));
-        if before.store != after.store {
-            let _ = match after.store {
-                None => write!(text, " -> nothing stands"),
-                Some(kept) => write!(text, " -> {:?}, until {}", kept.record, kept.ends),
-            };
-        }
-        let _ = writeln!(text);
+        text.push_str(&line(before, *step, after));
     }
     let last = path.last_state();
     let _ = match last.broken {
-        Some(rule) => writeln!(text, "  {:>2}  broken: {rule:?}", last.now),
+        Some(property) => writeln!(text, "  {:>2}  broken: {property:?}", last.now),
         None => writeln!(text, "  {:>2}  the end", last.now),
     };
     text
+}
+
+/// A step as a line to read; nothing where it is no news.
+pub(crate) fn line(before: &World, step: Step, after: &World) -> String {
+    if step == Step::Pass {
+        return String::new();
+    }
+    let mut text = format!("  {:>2}  {}", before.now, describe(before, step));
+    if before.store != after.store {
+        let _ = match after.store {
+            None => write!(text, " -> nothing stands"),
+            Some(kept) => write!(text, " -> {:?}, until {}", kept.record, kept.ends),
+        };
+    }
+    text + "\n"
 }
 
 fn describe(world: &World, step: Step) -> String {

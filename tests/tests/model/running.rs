@@ -4,10 +4,11 @@
 use idem_runtime::protocol::Moment;
 use idem_runtime::protocol::tenure::Tenure;
 use idem_runtime::{OnCrash, OnDrop};
+use idem_tests::properties::Property;
 
 use crate::message::{Ask, Command, Fate, Purpose, Reply};
 use crate::mutants::Mutant;
-use crate::properties::{Rule, Situation};
+use crate::properties::Situation;
 use crate::state::{Attempt, Call, Stage};
 use crate::time::{duration, sent};
 use crate::turn::Turn;
@@ -62,14 +63,14 @@ impl Turn<'_> {
         attempt.must_lapse = false;
         attempt.started = now;
         if self.world.history.unsettled {
-            self.broke(Rule::CrashIsNotForgotten);
+            self.broke(Property::CrashIsNotForgotten);
         }
         // Whose record the store itself has taken away does not count: it could not know.
         if self.world.callers[caller].robbed {
             return;
         }
         if self.world.store.is_none_or(|kept| kept.record.owner != owner) {
-            self.broke(Rule::StartsUnderOwnReservation);
+            self.broke(Property::StartsUnderOwnReservation);
         }
         for (index, other) in self.world.callers.iter_mut().enumerate() {
             if let Call::Holding(attempt) = &mut other.call

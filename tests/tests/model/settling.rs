@@ -3,10 +3,11 @@
 
 use idem_runtime::OnLost;
 use idem_runtime::protocol::Moment;
+use idem_tests::properties::Property;
 
 use crate::message::{Ask, Command, Fate, Purpose, Reply};
 use crate::mutants::Mutant;
-use crate::properties::{Rule, Situation};
+use crate::properties::Situation;
 use crate::state::{Attempt, Call, Stage};
 use crate::time::{duration, moment, sent};
 use crate::turn::Turn;
@@ -135,14 +136,14 @@ impl Turn<'_> {
         let (superseded, overlapped) = (attempt.superseded, attempt.overlapped);
         let lapsed = attempt.tenure.has_lapsed();
         if !stored.has(owner) {
-            self.broke(Rule::StoredIsStored);
+            self.broke(Property::StoredIsStored);
         }
         if superseded {
-            self.broke(Rule::ReplacedIsTold);
+            self.broke(Property::ReplacedIsTold);
         }
         // Whose caller has gone is told by nobody.
         if overlapped && !lapsed && !told {
-            self.broke(Rule::LapsedIsTold);
+            self.broke(Property::LapsedIsTold);
         }
         self.reach(if lapsed { Situation::StoredLapsed } else { Situation::Stored });
         self.ended(caller);

@@ -3,10 +3,10 @@
 
 use idem_runtime::protocol::Moment;
 use idem_runtime::protocol::tenure::Tenure;
+use idem_tests::properties::Property;
 
 use crate::message::{Ask, AskId, Message, Purpose};
 use crate::operator::Operator;
-use crate::properties::Rule;
 use crate::record::{Id, Kept, Owners, Rec};
 use crate::time::Tick;
 
@@ -22,8 +22,8 @@ pub(crate) struct World {
     /// What the adversary has left.
     pub(crate) faults: u8,
     pub(crate) history: History,
-    /// The rule that the last step broke.
-    pub(crate) broken: Option<Rule>,
+    /// The property that the last step broke.
+    pub(crate) broken: Option<Property>,
 }
 
 /// What the properties need to know of the past. No step depends on it.

@@ -8,9 +8,9 @@ use idem_runtime::protocol::transition::{
     ReplaceReply, reservation_life,
 };
 use idem_runtime::record::Standing;
+use idem_tests::properties::Property;
 
 use crate::message::{Command, Reply};
-use crate::properties::Rule;
 use crate::record::{Id, Kept, Rec, entry};
 use crate::state::{Attempt, Call};
 use crate::time::{Tick, duration, ticks};
@@ -37,6 +37,7 @@ impl Turn<'_> {
         self.may_change(by, before, (command, reply), &change);
         if change != Change::Keep {
             self.settles(by, before, command);
+            self.forgets(by, before, command);
             self.apply(change);
         }
         reply
@@ -124,7 +125,7 @@ impl Turn<'_> {
         if let (Reply::Acquired, Some(kept)) = (reply, before)
             && !kept.record.is_reservation_of(by)
         {
-            self.broke(Rule::AcquiredIsReserved);
+            self.broke(Property::AcquiredIsReserved);
         }
         let takes = match command {
             Command::Begin(record) => Some(record.owner),
@@ -134,28 +135,28 @@ impl Turn<'_> {
         if reply.is_refusal()
             && takes.is_some_and(|me| before.is_some_and(|kept| kept.record.is_reservation_of(me)))
         {
-            self.broke(Rule::RepeatKnowsItself);
+            self.broke(Property::RepeatKnowsItself);
         }
         if *change == Change::Keep {
             return;
         }
         if reply.is_refusal() {
-            self.broke(Rule::RefusalChangesNothing);
+            self.broke(Property::RefusalChangesNothing);
         }
         if let Change::Put { record, .. } = change {
             let put = Rec::of(record);
             if put.completed && self.world.history.expired.has(put.owner) {
-                self.broke(Rule::ExpiredStaysExpired);
+                self.broke(Property::ExpiredStaysExpired);
             }
             if !put.completed && self.world.history.ended.has(put.owner) {
-                self.broke(Rule::EndedHoldsNothing);
+                self.broke(Property::EndedHoldsNothing);
             }
         }
         let Some(kept) = before else { return };
         if kept.record.completed {
-            self.broke(Rule::OutcomeIsFinal);
+            self.broke(Property::OutcomeIsFinal);
         } else if kept.record.owner != by && !takes_over(command, kept, now) {
-            self.broke(Rule::StaleChangesNothing);
+            self.broke(Property::StaleChangesNothing);
         }
     }
 
@@ -187,7 +188,7 @@ impl Turn<'_> {
             let lease = duration(self.setting.lease);
             let life = reservation_life(lease, duration(kept.record.retention));
             if duration(kept.left(now)) > life {
-                self.broke(Rule::LivesForALease);
+                self.broke(Property::LivesForALease);
             }
         }
     }
@@ -204,6 +205,17 @@ impl Turn<'_> {
         let comes_back = before.is_some_and(|kept| kept.record.owner == by && kept.has_lapsed(now));
         if by == Id::OPERATOR || comes_back && !attempts.any(leaves_open) {
             self.world.history.unsettled = false;
+        }
+    }
+
+    /// An owner that frees what its body has done leaves an effect that nobody has on record.
+    fn forgets(&mut self, by: Id, before: Option<Kept>, command: &Command) {
+        let remembered =
+            before.is_some_and(|kept| kept.record.owner == by && kept.record.retention > 0);
+        let done = |attempt: &Attempt| attempt.owner == by && attempt.done;
+        let mut attempts = self.world.callers.iter().filter_map(|caller| caller.call.attempt());
+        if matches!(command, Command::Release(_)) && remembered && attempts.any(done) {
+            self.world.history.unsettled = true;
         }
     }
 

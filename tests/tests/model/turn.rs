@@ -1,9 +1,10 @@
 //! One step of the model: a copy of the world and what is done to it.
 
 use idem_runtime::protocol::Moment;
+use idem_tests::properties::Property;
 
 use crate::message::{Ask, Body, Command, Fate, Message, Purpose, Reply};
-use crate::properties::{Reached, Rule, Situation};
+use crate::properties::{Reached, Situation};
 use crate::record::Id;
 use crate::setting::{Policy, Setting};
 use crate::state::{Attempt, Call, World};
@@ -24,9 +25,9 @@ impl Turn<'_> {
         self.setting.callers[caller]
     }
 
-    /// The first rule that a step breaks is the one that counts.
-    pub(crate) fn broke(&mut self, rule: Rule) {
-        self.world.broken.get_or_insert(rule);
+    /// The first property that a step breaks is the one that counts.
+    pub(crate) fn broke(&mut self, property: Property) {
+        self.world.broken.get_or_insert(property);
     }
 
     pub(crate) fn reach(&self, situation: Situation) {

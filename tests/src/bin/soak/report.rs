@@ -6,9 +6,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use idem_tests::properties::{Property, UNSEEN};
 use idem_tests::soak::check::{Violation, about};
+use idem_tests::soak::disturbances::Whom;
 use idem_tests::soak::history::{Answer, Disturbance, Line, Micros, Source, What};
-use idem_tests::soak::story::{CallStory, Story, Whom};
+use idem_tests::soak::story::{CallStory, Story};
 
 /// How many violations are shown with all that happened to their keys.
 const SHOWN: usize = 5;
@@ -70,9 +72,12 @@ pub(crate) fn report(seed: &str, lines: &[Line], story: &Story, violations: &[Vi
     }
     println!();
     for (what, count) in table(lines, story) {
-        println!("{what:<36} {count:>8}");
+        println!("{what:<52} {count:>8}");
     }
-    println!("{:<36} {:>8}", "violations", violations.len());
+    println!("{:<52} {:>8}", "violations", violations.len());
+    for (what, count) in by_property(violations) {
+        println!("{:<52} {count:>8}", format!("violations: {what}"));
+    }
     for violation in violations {
         println!(
             "{:?} {}/{}: {}",
@@ -80,6 +85,20 @@ pub(crate) fn report(seed: &str, lines: &[Line], story: &Story, violations: &[Vi
         );
     }
     println!("seed {seed}");
+}
+
+/// How often each property of the model was broken, as far as a history shows.
+fn by_property(violations: &[Violation]) -> Vec<(&'static str, usize)> {
+    let count = |broken: &dyn Fn(&[Property]) -> bool| {
+        violations.iter().filter(|violation| broken(violation.rule.properties())).count()
+    };
+    let seen = |property: &Property| !UNSEEN.iter().any(|(unseen, _)| unseen == property);
+    let properties = Property::ALL.into_iter().filter(seen);
+    let mut counts: Vec<_> = properties
+        .map(|property| (property.name(), count(&|broken| broken.contains(&property))))
+        .collect();
+    counts.push(("what the model leaves out", count(&|broken| broken.is_empty())));
+    counts
 }
 
 fn ms(time: Micros) -> f64 {

@@ -3,8 +3,9 @@
 use idem_runtime::{OnCrash, OnDrop};
 
 use super::{Check, MS, Rule};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{Answer, Duplicate, End, Micros};
-use crate::soak::story::{CallStory, Whom};
+use crate::soak::story::CallStory;
 
 /// How often a call asks the store for as long as it may, beside its wait: at begin, at a takeover, to
 /// be made ready, at its end; a second each, and one more for the machine.
@@ -32,7 +33,7 @@ fn wrong_refusal(
     at: Micros,
     kind: &str,
 ) -> Option<&'static str> {
-    let operation = check.key.operation;
+    let operation = &check.key.operation;
     let ran = call.run.as_ref();
     let process = call.call.id.process();
     match kind {
@@ -72,24 +73,10 @@ fn wrong_refusal(
         "OutcomeUnknown" if operation.on_crash == OnCrash::Rerun => {
             Some("a crash is nothing to ask about")
         }
-        "OutcomeUnknown" => {
-            let none = !check.key.calls.iter().any(|other| may_be_a_crash(call, at, other));
-            none.then_some("nobody had vanished")
-        }
+        // Whether there was a crash is a rule of its own.
+        "OutcomeUnknown" => None,
         _ => Some("no call of these gets such an error"),
     }
-}
-
-/// Whether a call may have taken the key and left it without an outcome, or may just be late.
-fn may_be_a_crash(call: &CallStory, at: Micros, other: &CallStory) -> bool {
-    let settled = match &other.answered {
-        Some((answered, Answer::Given(given))) => {
-            *answered < call.at && (given.stored || given.error)
-        }
-        _ => false,
-    };
-    let took = other.run.is_some() || other.killed.is_some() || other.asked.is_some();
-    other.call.id != call.call.id && other.at <= at && took && !settled
 }
 
 fn wrong_panic(call: &CallStory) -> Option<&'static str> {

@@ -3,14 +3,16 @@
 use idem_runtime::OnDrop;
 
 use super::{Check, MS, Rule};
-use crate::soak::history::{CallId, Disturbance, End, Micros};
-use crate::soak::story::{CallStory, Run, Whom};
+use crate::soak::disturbances::Whom;
+use crate::soak::history::{CallId, Disturbance, End, Micros, Source};
+use crate::soak::story::{CallStory, Run};
 
 pub(super) fn check(check: &mut Check<'_>) {
     two_claims(check);
     for call in &check.key.calls {
         if let Some(run) = call.protected_run() {
             lapsed_for_no_reason(check, call.call.id, run);
+            told_lapsed_for_no_reason(check, call, run);
             began_late(check, call.call.id, run);
         }
     }
@@ -90,13 +92,26 @@ fn lapsed_for_no_reason(check: &mut Check<'_>, call: CallId, run: &Run) {
     }
 }
 
+/// The same of what an owner is told at its end: nobody has touched its record, so that a renewal found
+/// nothing.
+fn told_lapsed_for_no_reason(check: &mut Check<'_>, call: &CallStory, run: &Run) {
+    let Some((at, given)) = call.given() else { return };
+    let (id, from) = (call.call.id, run.began.saturating_sub(check.lease()));
+    let lapsed = given.source == Source::Fresh && given.lapsed;
+    if lapsed && check.are_quiet(Whom::LeasesOf(id.process()), from, at) {
+        let what = format!("{id:?} was told that it had lapsed, and nothing had gone wrong");
+        check.violated(Rule::LapsedForNoReason, what);
+    }
+}
+
 /// Two thirds of the lease are left when the runtime polls the body; a sixth is for the way from there
-/// to the first line of the body, on a machine that is busy.
+/// to the first line of the body, on a machine that is busy. Nothing is asked for on that way, so only
+/// what holds the process up is a reason.
 fn began_late(check: &mut Check<'_>, call: CallId, run: &Run) {
     let left = run.holds.first().map_or(0, |(at, until)| until.saturating_sub(*at));
     let from = run.began.saturating_sub(check.lease());
     let until = run.holds.first().map_or(run.began, |(at, _)| *at) + 100 * MS;
-    let (whom, bearable) = (Whom::CallsOf(call.process()), check.lease() / 12);
+    let (whom, bearable) = (Whom::CodeOf(call.process()), check.lease() / 12);
     let quiet = check.story.disturbances.are_quiet(whom, from, until, bearable);
     if left < check.lease() / 2 && !run.holds.is_empty() && quiet {
         let what = format!("{call:?} began with {left} µs left of its lease");

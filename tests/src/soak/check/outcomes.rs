@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use idem_runtime::OnCrash;
 
 use super::{Check, MS, Rule, TICK};
+use crate::soak::disturbances::Whom;
 use crate::soak::history::{Answer, CallId, End, Given, Micros, Source};
-use crate::soak::story::{CallStory, Whom};
+use crate::soak::story::CallStory;
 
 /// The latest that a call may be answered from an outcome that has ended since: by the reply to a read
 /// that was under way, which other calls of its process wait for as well.
@@ -26,7 +27,8 @@ pub(super) fn check(check: &mut Check<'_>) {
         over(check, outcome);
         stored_over(check, outcome);
     }
-    revived(check);
+    stored_beside(check);
+    revived(check, &outcomes);
 }
 
 /// An outcome that is known to have been stored.
@@ -114,6 +116,8 @@ fn over(check: &mut Check<'_>, outcome: &Outcome) {
             && run.claimed_at_first()
             && run.began > outcome.known
             && outcome.stood(check, run.began)
+            // An owner that took the key before the store lost everything knows of nothing.
+            && !check.emptied(run.began.saturating_sub(check.lease()), run.began)
         {
             let what = format!("{:?} ran while {:?} stood", call.call.id, outcome.value);
             check.violated(Rule::RanOverAnOutcome, what);
@@ -184,18 +188,48 @@ fn stored_over(check: &mut Check<'_>, outcome: &Outcome) {
     }
 }
 
+/// Nor where another owner claims the key. A claim that began before the outcome's ttl can have ended is
+/// wrong wherever the outcome was stored: before the claim it was there to be found, later it went over
+/// the owner's reservation.
+fn stored_beside(check: &mut Check<'_>) {
+    for (call, _) in check.owners() {
+        let Some((known, given)) = call.given() else { continue };
+        let stored = given.source == Source::Fresh && given.stored;
+        let made = producer(check, given).map(|(_, made)| made).filter(|_| stored);
+        let Some(made) = made else { continue };
+        for (other, run) in check.owners().filter(|(other, _)| other.call.id != call.call.id) {
+            let Some(from) = run.claims_from().map(|from| from.max(made)) else { continue };
+            let begins_in_time = from < (made + check.ttl()).saturating_sub(TICK) && from < known;
+            let claims = begins_in_time && run.claimed_all_the_time(from, known);
+            if claims && !check.emptied(run.began.saturating_sub(check.lease()), known) {
+                let (call, other) = (call.call.id, other.call.id);
+                let what = format!("{call:?} was stored while {other:?} claimed the key");
+                check.violated(Rule::StoredBesideAnOwner, what);
+            }
+        }
+    }
+}
+
 /// Nothing stores an outcome again, except a reconcile that finds it once more.
-fn revived(check: &mut Check<'_>) {
+fn revived(check: &mut Check<'_>, outcomes: &BTreeMap<CallId, Outcome>) {
     if check.key.operation.on_crash == OnCrash::Reconcile {
         return;
     }
     for call in &check.key.calls {
-        let value = call.given().map(|(_, given)| given.value);
-        let made = value.and_then(|value| check.call(value)?.given());
-        let Some((stored, given)) = made.filter(|(_, given)| given.stored) else { continue };
-        if call.at > stored + check.ttl() + UNDER_WAY {
-            let what = format!("{:?} got {:?} after its end", call.call.id, given.value);
+        let outcome = call.given().and_then(|(_, given)| outcomes.get(&given.value));
+        let Some(outcome) = outcome else { continue };
+        let reads = if asks_with_others(check, call) { UNDER_WAY } else { TICK };
+        if call.at > outcome.known + check.ttl() + reads {
+            let what = format!("{:?} got {:?} after its end", call.call.id, outcome.value);
             check.violated(Rule::Revived, what);
         }
     }
+}
+
+/// Whether a call may have been answered by what another of its process had asked before it came.
+fn asks_with_others(check: &Check<'_>, call: &CallStory) -> bool {
+    let of = |call: &CallStory| (call.call.id.process(), call.call.id.life());
+    let here = check.key.calls.iter().filter(|other| of(other) == of(call));
+    let mut earlier = here.filter(|other| other.call.id != call.call.id && other.at <= call.at);
+    earlier.any(|other| other.over().is_none_or(|over| over + UNDER_WAY >= call.at))
 }

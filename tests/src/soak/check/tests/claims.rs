@@ -92,14 +92,34 @@ fn a_lease_lapses_only_for_a_reason() {
 }
 
 #[test]
+fn an_owner_is_told_that_it_lapsed_only_for_a_reason() {
+    let told = |lapsed| {
+        let tale = Tale::of("rerun").ran(10_000, 10_300, A);
+        tale.given(10_301, A, Given { lapsed, ..fresh(A) })
+    };
+    assert_eq!(told(false).breaks(), []);
+    assert_eq!(told(true).breaks(), [Rule::LapsedForNoReason]);
+    assert_eq!(told(true).disturbed(10_100, 10_200, Disturbance::ServerEmptied).breaks(), []);
+    let anothers = told(true).disturbed(10_100, 10_200, Disturbance::Paused(1));
+    assert_eq!(anothers.breaks(), [Rule::LapsedForNoReason]);
+}
+
+#[test]
 fn a_body_begins_with_most_of_its_lease() {
     let with = |left: u64| {
         let begun = Tale::of("rerun").called(10_000, A).began(10_001, A, 10_001 + left);
         begun.ended(10_050, A, End::Returned).fresh(10_051, A)
     };
     assert_eq!(with(LEASE / 3).breaks(), [Rule::BeganLate]);
-    assert_eq!(with(LEASE / 3).disturbed(9_900, 10_000, Disturbance::Paused(0)).breaks(), []);
     assert_eq!(with(LEASE / 3 * 2).breaks(), []);
+    for by in [Disturbance::Paused(0), Disturbance::Stalled(0), Disturbance::Blocked(0)] {
+        assert_eq!(with(LEASE / 3).disturbed(9_900, 10_000, by).breaks(), [], "{by:?}");
+    }
+    // What keeps replies from it does not keep it from its first line.
+    for by in [Disturbance::Way(0), Disturbance::ServerPaused, Disturbance::Paused(1)] {
+        let tale = with(LEASE / 3).disturbed(9_900, 10_000, by);
+        assert_eq!(tale.breaks(), [Rule::BeganLate], "{by:?}");
+    }
 }
 
 #[test]

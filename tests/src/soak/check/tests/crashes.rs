@@ -40,6 +40,71 @@ fn nothing_runs_after_a_crash_before_somebody_has_asked() {
     };
     assert_eq!(again(dead("reconcile")), [Rule::CrashForgotten]);
     assert_eq!(again(dead("reconcile").and(1_450, asked(Some(Effect::Not)))), []);
+    // Whoever could not say has settled nothing.
+    assert_eq!(again(dead("reconcile").and(1_450, asked(None))), [Rule::CrashForgotten]);
+}
+
+#[test]
+fn what_an_owner_returned_stands_or_is_remembered() {
+    let next = |at: u64, looks: bool| {
+        let way = Disturbance::Way(0);
+        let tale = Tale::of("refuse").called(0, A).began(1, A, 900).ended(100, A, End::Returned);
+        let tale = tale.disturbed(90, 800, way).refused(801, A, "LeaseLost");
+        let tale = tale.stored(at, at + 10, B);
+        if looks { tale.called(1_400, C).refused(1_410, C, "OutcomeUnknown") } else { tale }
+            .breaks()
+    };
+    assert_eq!(next(1_500, false), [Rule::CrashForgotten]);
+    // It may have been stored, unheard; but not before a call was told that nothing is on record.
+    assert_eq!(next(2_700, false), []);
+    assert_eq!(next(2_700, true), [Rule::CrashForgotten]);
+    assert_eq!(next(4_100, true), []);
+}
+
+#[test]
+fn nobody_is_told_of_a_crash_that_there_was_not() {
+    let told = |tale: Tale| tale.called(1_400, B).refused(1_410, B, "OutcomeUnknown").breaks();
+    let asked = |tale: Tale| {
+        let none = What::Asked { call: B, answer: None };
+        tale.called(1_400, B).and(1_405, none).refused(1_410, B, "OutcomeUnknown").breaks()
+    };
+    let none = || Tale::of("refuse");
+    let way = || none().disturbed(200, 1_300, Disturbance::Way(0));
+    let panicked = What::Answered { call: A, answer: Answer::Panicked };
+    let alone = none().called(0, A).began(1, A, 900).ended(50, A, End::Panicked).and(51, panicked);
+    let alive = |until| none().called(0, A).began(1, A, until).ended(1_500, A, End::Returned);
+    let failed = |tale: Tale| {
+        let tale = tale.called(0, A).began(1, A, 900).ended(300, A, End::Failed);
+        tale.given(310, A, Given { error: true, stored: false, ..fresh(A) })
+    };
+    let stored = |lapsed| way().ran(0, 300, A).given(310, A, Given { lapsed, ..fresh(A) });
+    let refused = |tale: Tale| tale.called(0, A).refused(1_200, A, "Backend");
+    let crashes = [dead("refuse"), alone, failed(way()), stored(true), refused(way())];
+    for tale in crashes.into_iter().chain([alive(900).fresh(1_501, A)]) {
+        for wrong in [told(tale.clone()), asked(tale.clone())] {
+            assert!(!wrong.contains(&Rule::NobodyCrashed), "{:?}", tale.lines);
+        }
+    }
+    let none =
+        [none(), failed(none()), stored(false), refused(none()), alive(1_500).fresh(1_501, A)];
+    for tale in none {
+        for wrong in [told(tale.clone()), asked(tale.clone())] {
+            assert!(wrong.contains(&Rule::NobodyCrashed), "{:?}", tale.lines);
+        }
+    }
+}
+
+#[test]
+fn nobody_stands_in_its_own_way() {
+    let alone = |at: u64| {
+        let tale = Tale::of("refuse").disturbed(0, 900, Disturbance::Way(0));
+        tale.called_as(0, A, 1, Duplicate::Reject).refused(at, A, "InProgress")
+    };
+    assert_eq!(alone(900).breaks(), [Rule::BlockedByNobody]);
+    assert_eq!(alone(900).called(500, B).refused(600, B, "InProgress").breaks(), []);
+    // A begin of its own that was held back may be in its way once its lease has ended.
+    assert_eq!(alone(1_000).breaks(), []);
+    assert_eq!(alone(900).disturbed(100, 200, Disturbance::ServerEmptied).breaks(), []);
 }
 
 #[test]

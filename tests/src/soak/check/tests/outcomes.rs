@@ -28,7 +28,7 @@ fn everybody_gets_the_outcome_that_stands() {
         let old = Tale::of("rerun").stored(0, 100, B).stored(100 + TTL, 200 + TTL, A);
         old.called(at, C).replayed(at + 1, C, value).breaks()
     };
-    assert_eq!(late(B, 300 + TTL), [Rule::AnotherOutcome]);
+    assert_eq!(late(B, 300 + TTL), [Rule::AnotherOutcome, Rule::Revived]);
     assert_eq!(late(A, 300 + TTL), []);
     assert_eq!(late(B, 50 + TTL), []);
 }
@@ -50,6 +50,33 @@ fn an_outcome_is_not_stored_over_another() {
 }
 
 #[test]
+fn an_outcome_is_not_stored_while_another_owner_claims_the_key() {
+    // Its process stands still, before its action ends or after, and its outcome is stored at 2,001 ms.
+    let stored = |made: u64, began: u64, until: u64| {
+        Tale::of("rerun")
+            .disturbed(10, 2_000, Disturbance::Paused(0))
+            .called(0, A)
+            .began(1, A, CLAIM)
+            .ended(made, A, End::Returned)
+            .given(2_001, A, Given { lapsed: true, ..fresh(A) })
+            .ran(began, until, B)
+            .given(until + 1, B, Given { stored: false, ..fresh(B) })
+    };
+    assert_eq!(stored(2_000, 1_500, 2_300).breaks(), [Rule::StoredBesideAnOwner]);
+    assert_eq!(stored(2_000, 1_500, 1_900).breaks(), []);
+    // It was stored before, or over the owner's reservation.
+    assert_eq!(stored(5, 1_500, 2_300).breaks(), [Rule::StoredBesideAnOwner]);
+    let emptied = stored(2_000, 1_500, 2_300).disturbed(1_600, 1_700, Disturbance::ServerEmptied);
+    assert_eq!(emptied.breaks(), []);
+    let answered_late = |at: u64| {
+        let tale = Tale::of("rerun").disturbed(110, at, Disturbance::Paused(0)).ran(0, 100, A);
+        tale.fresh(at, A).ran(at - 100, at + 100, B).fresh(at + 101, B)
+    };
+    assert!(answered_late(TTL - 100).breaks().contains(&Rule::StoredBesideAnOwner));
+    assert!(!answered_late(TTL + 300).breaks().contains(&Rule::StoredBesideAnOwner));
+}
+
+#[test]
 fn a_call_that_finds_an_outcome_is_not_refused_for_another_reason() {
     let refused = |kind: &str| {
         let tale = Tale::of("refuse").disturbed(0, 900, Disturbance::Way(1));
@@ -57,7 +84,7 @@ fn a_call_that_finds_an_outcome_is_not_refused_for_another_reason() {
     };
     assert_eq!(refused("Backend"), []);
     assert_eq!(refused("InProgress"), [Rule::RefusedAtAnOutcome]);
-    assert_eq!(refused("OutcomeUnknown"), [Rule::RefusedAtAnOutcome, Rule::WrongError]);
+    assert_eq!(refused("OutcomeUnknown"), [Rule::RefusedAtAnOutcome, Rule::NobodyCrashed]);
     // A call of the same process that came before the outcome may still be in the way.
     let beside = CallId::new(1, 0, 2);
     let rejected = |came: u64| {
@@ -82,8 +109,24 @@ fn a_call_that_finds_an_outcome_is_not_refused_for_another_reason() {
 fn an_outcome_does_not_come_back() {
     let again =
         |at: u64| Tale::of("rerun").stored(0, 100, A).called(at, B).replayed(at + 1, B, A).breaks();
-    assert_eq!(again(20_000), [Rule::Revived]);
+    assert_eq!(again(TTL + 200), [Rule::Revived]);
     assert_eq!(again(TTL), []);
+    // Another call has had it before its owner is told.
+    let heard = |at: u64| {
+        let tale = Tale::of("rerun").disturbed(110, 4_000, Disturbance::Paused(0)).ran(0, 100, A);
+        let tale = tale.fresh(4_001, A).called(150, C).replayed(160, C, A);
+        tale.called(at, B).replayed(at + 1, B, A).breaks()
+    };
+    assert_eq!(heard(TTL + 250), [Rule::Revived]);
+    assert_eq!(heard(TTL + 150), []);
+    // A call of the same process may have asked before.
+    let beside = |at: u64| {
+        let tale = Tale::of("rerun").stored(0, 100, A).called(90, CallId::new(1, 0, 2));
+        let tale = tale.replayed(at + 1, CallId::new(1, 0, 2), A);
+        tale.called(at, B).replayed(at + 1, B, A).breaks().contains(&Rule::Revived)
+    };
+    assert!(!beside(TTL + 200));
+    assert!(beside(TTL + 6_000));
 }
 
 #[test]

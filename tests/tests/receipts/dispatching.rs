@@ -222,6 +222,26 @@ async fn a_dispatcher_that_finds_nothing_in_its_place_names_no_run_that_is_over(
     }
 }
 
+/// Its keeper finds nothing either, while the queue has not answered yet: it reads the run as well before
+/// it begins again.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_takes_the_key_again_for_no_run_that_is_over() {
+    let world = World::new();
+    let (dispatcher, other) = (world.process(), world.process());
+    let full = || Error::of_kind(ErrorKind::Backend, "the queue is full");
+    let refused = dispatch(&dispatcher.idem)
+        .enqueue(async |run| {
+            let failed = other.idem.attach(run.id()).run(async { Err::<u64, _>(full()) }).await;
+            assert!(matches!(failed, Ok(Ran::Ended(Err(_)))));
+            // Another call sees that, removes the receipt, and finds no queue of its own.
+            dispatch(&other.idem).enqueue(async |_| Err(full())).await.unwrap_err();
+            sleep(LEASE).await;
+            Ok::<_, Error>(())
+        })
+        .await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::LeaseLost);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_does_not_read_a_receipt_as_its_value_nor_a_dispatch_an_outcome() {
     let process = World::new().process();

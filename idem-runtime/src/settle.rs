@@ -79,7 +79,7 @@ pub(crate) async fn store_outcome(
 }
 
 /// Whether an owner that found nothing in the place of its reservation is one that begins again.
-async fn may_begin_again(
+pub(crate) async fn may_begin_again(
     store: &dyn DynBackend,
     attempt: &Attempt,
     until: Moment,

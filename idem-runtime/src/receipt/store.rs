@@ -124,11 +124,18 @@ impl<'a> RunStore<'a> {
         let key = dispatch.receipt_key(&self.key(run));
         let receipt = ReceiptRecord::of(dispatch).completed(run, dispatch);
         let reservation = Record::reservation(run.owner(), receipt.fingerprint, dispatch.at_ms);
-        for _ in 0..2 {
+        let mut begun = 0;
+        loop {
             match ask(*clock, self.until(), || store.complete(&key, &receipt, times.ttl)).await? {
                 CompleteReply::Stored | CompleteReply::AlreadyStored => return Ok(true),
                 CompleteReply::Refused(_) => return Ok(false),
-                CompleteReply::Gone => {}
+                // A dispatcher that gives up late frees what was begun here: both are the run's.
+                CompleteReply::Gone if begun < 2 => begun += 1,
+                CompleteReply::Gone => {
+                    return Err(BackendError::unanswered(
+                        "the receipt of a run was lost twice in a row",
+                    ));
+                }
             }
             match ask(*clock, self.until(), || store.begin(&key, &reservation, times.lease)).await?
             {
@@ -136,7 +143,6 @@ impl<'a> RunStore<'a> {
                 BeginReply::Found(standing) => return Ok(standing.matches(receipt.head())),
             }
         }
-        Err(BackendError::unanswered("the receipt of a run was lost twice in a row"))
     }
 
     /// How long one question is asked.

@@ -146,6 +146,35 @@ async fn a_worker_begins_the_receipt_anew_where_the_dispatch_has_ended() {
     assert_eq!(queue.dispatch(&worker).await.unwrap().id(), run);
 }
 
+/// Its dispatcher gives up late, and frees what the worker has begun in its name.
+#[tokio::test(start_paused = true)]
+async fn a_worker_begins_the_receipt_once_more_that_its_dispatcher_frees() {
+    let world = World::new();
+    let (dispatcher, worker, queue) = (world.process(), world.process(), Queue::default());
+    let lost = dispatch(&dispatcher.idem).enqueue(async |run| {
+        queue.push(run.id());
+        dispatcher.faults.away(true);
+        std::future::pending::<Result<(), Error>>().await
+    });
+    assert!(tokio::time::timeout(LEASE / 10, lost).await.is_err());
+    sleep(LEASE * 2).await;
+    let [run] = queue.runs()[..] else { panic!("one run") };
+    let mut finds_nothing = worker.faults.hold_before(Operation::Complete);
+    let works = tokio::spawn({
+        let worker = worker.clone();
+        async move { work(&worker, run, 7).await }
+    });
+    finds_nothing.arrived().await;
+    let mut has_begun = worker.faults.hold_before(Operation::Complete);
+    finds_nothing.open();
+    has_begun.arrived().await;
+    let found = world.store.peek(&receipt_key()).await.unwrap().unwrap();
+    let owner = found.standing.record().unwrap().owner;
+    world.store.release(&receipt_key(), owner).await.unwrap();
+    has_begun.open();
+    assert!(matches!(works.await.unwrap(), Ran::Ended(Ok(7))));
+}
+
 /// Its key was free in between, and another run has it by now.
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_place_another_one_has_is_skipped() {
@@ -220,6 +249,26 @@ async fn a_dispatcher_that_finds_nothing_in_its_place_names_no_run_that_is_over(
         let next = queue.dispatch(&other).await.unwrap();
         assert_eq!(next.is_replay(), !cancelled);
     }
+}
+
+/// Its keeper finds nothing either, while the queue has not answered yet: it reads the run as well before
+/// it begins again.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_takes_the_key_again_for_no_run_that_is_over() {
+    let world = World::new();
+    let (dispatcher, other) = (world.process(), world.process());
+    let full = || Error::of_kind(ErrorKind::Backend, "the queue is full");
+    let refused = dispatch(&dispatcher.idem)
+        .enqueue(async |run| {
+            let failed = other.idem.attach(run.id()).run(async { Err::<u64, _>(full()) }).await;
+            assert!(matches!(failed, Ok(Ran::Ended(Err(_)))));
+            // Another call sees that, removes the receipt, and finds no queue of its own.
+            dispatch(&other.idem).enqueue(async |_| Err(full())).await.unwrap_err();
+            sleep(LEASE).await;
+            Ok::<_, Error>(())
+        })
+        .await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::LeaseLost);
 }
 
 #[tokio::test(start_paused = true)]

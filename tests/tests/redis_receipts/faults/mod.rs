@@ -1,0 +1,60 @@
+//! What can go wrong on the way between a process and its server, at each command in turn.
+
+use std::time::Duration;
+
+use idem_redis::RedisBackend;
+use idem_runtime::{Dispatch, Idem};
+use idem_tests::{Proxy, RedisServer};
+
+use crate::processes::{Process, connect_to, process_with};
+
+mod cut_anywhere;
+mod die_anywhere;
+mod settled;
+
+/// A server, a proxy in front of it, and a process that need not go through it.
+struct Rig {
+    proxy: Proxy,
+    server: RedisServer,
+}
+
+impl Rig {
+    fn start() -> Self {
+        let server = RedisServer::start();
+        Self { proxy: Proxy::start(&server), server }
+    }
+
+    /// A process by way of the proxy, with these times for one reply and for one question.
+    async fn process(&self, lease: Duration, reply: Duration, question: Duration) -> Process {
+        let builder = RedisBackend::builder(self.proxy.url()).command_timeout(reply);
+        let backend = builder.connect_timeout(question).connect().await.unwrap();
+        process_with(backend, |builder| builder.lease(lease).store_timeout(question))
+    }
+
+    /// A process by the straight way.
+    async fn straight(&self, lease: Duration) -> Process {
+        process_with(connect_to(&self.server.url()).await, |builder| builder.lease(lease))
+    }
+}
+
+fn dispatch(idem: &Idem, hold: Duration, queue_timeout: Duration) -> Dispatch {
+    crate::kit::dispatch(idem, "a").hold(hold).queue_timeout(queue_timeout)
+}
+
+/// Runs what is done under attack with every place to attack at, a few at a time, until there is none any
+/// more; says how many there were.
+async fn everywhere<F>(attacked: impl Fn(usize) -> F) -> usize
+where
+    F: Future<Output = bool>,
+{
+    const AT_ONCE: usize = 8;
+    let mut places = 0;
+    for first in (1..).step_by(AT_ONCE) {
+        let struck = futures_util::future::join_all((first..first + AT_ONCE).map(&attacked)).await;
+        places += struck.iter().filter(|struck| **struck).count();
+        if struck.contains(&false) {
+            break;
+        }
+    }
+    places
+}

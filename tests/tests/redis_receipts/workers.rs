@@ -146,6 +146,29 @@ fn two_workers_of_one_run() {
     }
 }
 
+/// Two processes that find the same dead run at once: one starts a new one, the other gets its receipt.
+#[test]
+fn two_callers_of_one_dead_run() {
+    const GENERATIONS: usize = 40;
+    let world = World::start();
+    let mut callers = [world.runner(), world.runner()];
+    let mut dead = callers[0].new_run(dispatch());
+    for _ in 0..GENERATIONS {
+        callers[0].cancel(dead);
+        for caller in &mut callers {
+            caller.dispatch(dispatch());
+        }
+        let [one, other] = callers.each_mut().map(|caller| caller.given("a").unwrap());
+        assert_eq!(one.run, other.run);
+        assert_ne!(one.run, dead);
+        assert!(one.replay != other.replay);
+        let queued = callers.each_mut().map(|caller| caller.has_queued("a"));
+        assert_eq!(queued, [!one.replay, !other.replay]);
+        dead = one.run;
+        callers[usize::from(one.replay)].queued("a");
+    }
+}
+
 /// A worker that lives keeps its run for many leases, and another one that is handed it is told so.
 #[test]
 fn a_run_that_another_process_has() {

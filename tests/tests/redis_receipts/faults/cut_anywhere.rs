@@ -82,22 +82,22 @@ async fn survives(nth: usize, cut: impl FnOnce(&Rig, Aim) -> Trap) -> bool {
 }
 
 async fn cut_everywhere(cut: fn(&Rig, Aim) -> Trap) {
-    let places = everywhere(|nth| survives(nth, cut)).await;
+    let places = everywhere(move |nth| survives(nth, cut)).await;
     // Fewer would mean that something is not asked any more.
     assert!(places > 40, "{places}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_a_request() {
     cut_everywhere(|rig, aim| rig.proxy.on_request(aim, Fault::Cut(0))).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_a_reply() {
     cut_everywhere(|rig, aim| rig.proxy.on_reply(aim, Fault::Cut(0))).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_a_reply() {
     cut_everywhere(|rig, aim| rig.proxy.on_reply(aim, Fault::Cut(2))).await;
 }

@@ -16,6 +16,8 @@ use crate::processes::Process;
 /// Short, since most of what follows a death is waiting for its end. What a slow machine makes of it is
 /// one more fault.
 pub(super) const LEASE: Duration = Duration::from_millis(400);
+/// The lease of what a step finds, which nothing goes wrong with.
+const PREPARED: Duration = Duration::from_millis(1_500);
 pub(super) const HOLD: Duration = Duration::from_millis(400);
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Given up before a lease is over, and repeated meanwhile.
@@ -91,7 +93,8 @@ impl Step {
                     sleep(Duration::from_millis(5)).await;
                 }
                 vanished.abort();
-                sleep(LEASE + HOLD).await;
+                // And a renewal that was under way.
+                sleep(PREPARED + HOLD + LEASE).await;
             }
             Self::Dispatch | Self::Attach | Self::Cancel => {}
         }
@@ -118,8 +121,8 @@ impl Step {
 /// Attacks at the n-th command; says whether there was one.
 async fn ends_well(step: Step, attack: Attack, nth: usize) -> bool {
     let (rig, queue) = (Rig::start(), Queue::default());
+    step.prepare(&rig.straight(PREPARED).await, &queue).await;
     let other = rig.straight(LEASE).await;
-    step.prepare(&other, &queue).await;
     let attacked = rig.process(LEASE, REPLY, QUESTION).await;
     let trap = attack.set(&rig, nth);
     let settling = Settling {
@@ -170,7 +173,7 @@ macro_rules! attacks {
                 Attack::LateRequest,
                 Attack::LateReply,
             ] {
-                let places = everywhere(|nth| ends_well(Step::$step, attack, nth)).await;
+                let places = everywhere(move |nth| ends_well(Step::$step, attack, nth)).await;
                 // Fewer would mean that something is not asked any more.
                 assert!(places >= $places, "{attack:?}: {places}");
             }

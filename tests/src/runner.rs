@@ -154,7 +154,7 @@ impl Runner {
     }
 
     /// Lets what is held under this name end.
-    pub fn finish(&mut self, name: impl ToString) {
+    pub fn finish(&mut self, name: &impl ToString) {
         self.0.ask(&Ask::Finish(name.to_string()));
     }
 

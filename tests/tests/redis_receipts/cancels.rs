@@ -43,7 +43,7 @@ fn a_run_that_runs() {
     assert!(told <= LEASE / 4 + MARGIN, "told only after {told:?}");
     let stands = world.stands(&run_record(old));
     let new = dispatcher.new_run(dispatch());
-    worker.finish(old);
+    worker.finish(&old);
     let refused = worker.worked(old).unwrap_err();
     assert_eq!(refused.kind, format!("{:?}", ErrorKind::LeaseLost));
     assert!(refused.message.contains("cancelled"), "{}", refused.message);
@@ -74,7 +74,7 @@ fn a_run_whose_worker_stands_still() {
     worker.pause();
     assert_eq!(dispatcher.cancel(old), "cancelled");
     let new = dispatcher.new_run(dispatch());
-    worker.finish(old);
+    worker.finish(&old);
     worker.resume();
     assert_eq!(worker.worked(old).unwrap_err().kind, format!("{:?}", ErrorKind::LeaseLost));
     assert_eq!(dispatcher.look(old), ("cancelled".to_owned(), None));

@@ -73,7 +73,7 @@ fn workers_whose_clocks_are_off() {
             assert_eq!(dispatcher.receipt(dispatch.clone()), Given { run, replay: true });
         }
         assert!(!off.has_event("lease_at_risk"));
-        off.finish(run);
+        off.finish(&run);
         assert_eq!(off.worked(run), Ok(Ran::Ended(1)));
         assert_eq!(dispatcher.look(run), ("succeeded".to_owned(), Some(1)));
     }

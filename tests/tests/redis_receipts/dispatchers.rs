@@ -30,7 +30,7 @@ fn a_dispatcher_that_is_killed_before_its_receipt_is_stored() {
     worker.begin(run, 1);
     // The receipt is there as soon as the run runs.
     assert_eq!(worker.receipt(dispatch()), Given { run, replay: true });
-    worker.finish(run);
+    worker.finish(&run);
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
     assert_eq!(worker.receipt(dispatch()), Given { run, replay: true });
     assert_eq!(worker.look(run), ("succeeded".to_owned(), Some(1)));
@@ -76,7 +76,7 @@ fn a_dispatcher_that_is_stopped_while_its_worker_works() {
     wait_until_its_lease_has_ended(&world);
     assert_eq!(worker.work(run, 1), Ran::Ended(1));
     let stands = world.stands(&receipt_record("a"));
-    dispatcher.finish("a");
+    dispatcher.finish(&"a");
     dispatcher.resume();
     assert_eq!(dispatcher.given("a").unwrap().run, run);
     assert_eq!(world.stands(&receipt_record("a")), stands, "it is stored once");
@@ -92,7 +92,7 @@ fn a_dispatcher_that_is_stopped_while_its_call_is_repeated() {
     let new = other.new_run(dispatch());
     assert_eq!(other.work(new, 2), Ran::Ended(2));
     let stands = world.stands(&receipt_record("a"));
-    dispatcher.finish("a");
+    dispatcher.finish(&"a");
     dispatcher.resume();
     assert_eq!(dispatcher.given("a"), Ok(Given { run: new, replay: true }));
     assert_eq!(world.stands(&receipt_record("a")), stands);

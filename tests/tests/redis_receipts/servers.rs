@@ -27,7 +27,7 @@ fn a_server_that_is_started_again_with_its_data() {
     assert_eq!(owner(&world), before);
     assert_eq!(dispatcher.receipt(dispatch()), Given { run, replay: true });
     world.server.restart();
-    worker.finish(run);
+    worker.finish(&run);
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
     wait_until("its end is stored", || dispatcher.look(run).0 == "succeeded");
     world.server.restart();
@@ -47,7 +47,7 @@ fn a_server_that_is_away_for_longer_than_the_lease() {
     world.server.kill();
     worker.event("lease_at_risk");
     worker.lost(run);
-    worker.finish(run);
+    worker.finish(&run);
     sleep(LEASE);
     world.server.restart();
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
@@ -60,7 +60,7 @@ fn a_server_that_is_away_for_longer_than_the_lease() {
 /// The worker of a run whose record is gone stops, and stores nothing.
 fn stops(world: &World, worker: &mut Runner, run: idem_runtime::RunId) {
     worker.lost(run);
-    worker.finish(run);
+    worker.finish(&run);
     let refused = worker.worked(run).unwrap_err();
     assert_eq!(refused.kind, format!("{:?}", ErrorKind::LeaseLost), "{}", refused.message);
     // Not by its keeper either, in the time of many renewals.
@@ -114,7 +114,7 @@ fn a_receipt_that_is_evicted() {
     assert!(world.server.ask::<bool>(&["DEL", &receipt_record("a")]));
     let new = dispatcher.new_run(dispatch());
     assert_ne!(new, old);
-    worker.finish(old);
+    worker.finish(&old);
     assert_eq!(worker.worked(old), Ok(Ran::Ended(1)));
     assert_eq!(dispatcher.receipt(dispatch()), Given { run: new, replay: true });
 }

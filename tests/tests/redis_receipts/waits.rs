@@ -39,6 +39,6 @@ fn a_run_that_was_picked_up_in_time() {
         assert_eq!(dispatcher.receipt(dispatch.clone()), Given { run, replay: true });
         worker.event("renewed");
     }
-    worker.finish(run);
+    worker.finish(&run);
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
 }

@@ -79,7 +79,7 @@ fn a_worker_that_is_stopped_past_the_hold() {
     let world = World::start();
     let (mut worker, mut dispatcher, old) = overtaken(&world);
     let stands = world.stands(&run_record(old));
-    worker.finish(old);
+    worker.finish(&old);
     worker.resume();
     assert_finds_itself_ended(&worker.worked(old));
     assert_eq!(world.stands(&run_record(old)), stands, "what stands is its failure");
@@ -98,7 +98,7 @@ fn a_worker_that_is_stopped_past_the_hold_and_hears_of_it_first() {
     worker.lost(old);
     worker.event("lease_lost");
     assert!(!worker.has_worked(old), "its body goes on");
-    worker.finish(old);
+    worker.finish(&old);
     assert_finds_itself_ended(&worker.worked(old));
     assert_eq!(world.stands(&run_record(old)), stands);
 }
@@ -117,7 +117,7 @@ fn a_worker_that_is_stopped_inside_the_hold() {
         status.starts_with("not heard of")
     });
     assert_eq!(dispatcher.receipt(Dispatch::of("a")), Given { run, replay: true });
-    worker.finish(run);
+    worker.finish(&run);
     worker.resume();
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
     assert_eq!(dispatcher.look(run), ("succeeded".to_owned(), Some(1)));
@@ -181,7 +181,7 @@ fn a_run_that_another_process_has() {
         assert_eq!(dispatcher.work(run, 2), not_started("running, attempt 1"));
         assert_eq!(dispatcher.receipt(dispatch()), Given { run, replay: true });
     }
-    worker.finish(run);
+    worker.finish(&run);
     assert_eq!(worker.worked(run), Ok(Ran::Ended(1)));
     assert_eq!(world.begun(run), 1);
 }

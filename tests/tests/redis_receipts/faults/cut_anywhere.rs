@@ -55,7 +55,7 @@ async fn one_of_everything(dispatcher: &Process, worker: &Process) {
     let late = work(&worker.idem, succeeded.id(), 8).await.unwrap();
     assert!(matches!(late, Ran::NotStarted(RunStatus::Succeeded)), "{late:?}");
 
-    assert_eq!(queue.runs(), [&cancelled, &failed, &waited, &succeeded].map(|run| run.id()));
+    assert_eq!(queue.runs(), [&cancelled, &failed, &waited, &succeeded].map(Receipt::id));
     for (receipt, why) in [(failed, "no paper"), (waited, "queue timeout"), (spawned, "no ink")] {
         let status = receipt.status().await.unwrap();
         assert!(

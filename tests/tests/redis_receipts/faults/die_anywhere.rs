@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::maybe_done;
 use idem_runtime::{Error, RunStatus};
 use idem_tests::{Aim, Fault, Trap};
 use tokio::time::{sleep, timeout};
@@ -131,23 +132,22 @@ async fn ends_well(step: Step, attack: Attack, nth: usize) -> bool {
         process: &other,
         queue: &queue,
     };
-    let taken = timeout(PATIENCE, step.take(&attacked, &queue));
     let struck = {
-        let mut taken = std::pin::pin!(taken);
+        let taken = timeout(PATIENCE, step.take(&attacked, &queue));
+        let mut taken = std::pin::pin!(maybe_done(taken));
         let struck = tokio::select! {
             () = trap.strikes() => true,
-            done = &mut taken => { done.unwrap(); trap.struck() > 0 }
+            () = &mut taken => trap.struck() > 0,
         };
-        if attack.kills() {
+        if struck && attack.kills() {
             // It does nothing more, and what its keeper says from now on is not heard.
             rig.proxy.refuse(true);
             rig.proxy.on_request(Aim::all(), Fault::Swallow);
             settling.settle().await;
-        } else if struck {
-            // The others do not wait for it.
-            tokio::join!(taken, settling.settle()).0.unwrap();
         } else {
-            settling.settle().await;
+            // The others do not wait for it.
+            tokio::join!(taken.as_mut(), settling.settle());
+            taken.take_output().unwrap().unwrap();
         }
         struck
     };

@@ -6,14 +6,12 @@ use std::time::Duration;
 use idem_runtime::{Error, ErrorKind, Ran, Receipt, RunStatus};
 use idem_tests::{Aim, Fault, Trap, eventually};
 
-use super::{Rig, dispatch, everywhere};
+use super::{PATIENCE, Rig, dispatch, everywhere};
 use crate::kit::{Queue, work};
 use crate::processes::Process;
 
 /// Nothing lapses within a test, and a run is renewed in it.
 const LEASE: Duration = Duration::from_secs(4);
-/// Longer than anything takes that is not kept from its end.
-const PATIENCE: Duration = Duration::from_secs(30);
 const LONG: Duration = Duration::from_secs(600);
 
 /// One of everything that is asked of a run, all of it on one key: each run is over before the next.

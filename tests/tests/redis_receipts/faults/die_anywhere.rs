@@ -10,7 +10,7 @@ use idem_tests::{Aim, Fault, Trap};
 use tokio::time::{sleep, timeout};
 
 use super::settled::Settling;
-use super::{Rig, dispatch, everywhere};
+use super::{PATIENCE, Rig, dispatch, everywhere};
 use crate::kit::Queue;
 use crate::processes::Process;
 
@@ -24,8 +24,6 @@ pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Given up before a lease is over, and repeated meanwhile.
 const REPLY: Duration = Duration::from_millis(150);
 const QUESTION: Duration = Duration::from_millis(600);
-/// Longer than the process under attack takes for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is done under attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,12 +7,9 @@ use idem_tests::RedisServer;
 use tokio::time::{Instant, sleep};
 
 use super::die_anywhere::{HOLD, QUEUE_TIMEOUT};
-use super::dispatch;
+use super::{PATIENCE, dispatch};
 use crate::kit::{Queue, receipt_record, work};
 use crate::processes::Process;
-
-/// Longer than all leases, holds and timeouts of a test together, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Another process on the server, and the queue that the runs went to.
 pub(super) struct Settling<'a> {

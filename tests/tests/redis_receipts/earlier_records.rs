@@ -51,39 +51,67 @@ mod golden {
                  ab66696e6765727072696e74c4105dc474276585482f6ebb541da47f6cfda86c656173655f6d73cd7530\
                  a674746c5f6d73ce0036ee80ab646561646c696e655f6d73ce000927c0a7686f6c645f6d73ce000dbba0\
                  b071756575655f74696d656f75745f6d73ce00124f80a561745f6d73cf000001a22bd791cf\
-                 a6717565756564c3a57374617465",
+                 a6717565756564",
                 $state
             )
         };
     }
 
+    pub(super) const ACCEPTED: &str = run!(
+        "0101e12ff31b9856632dfd7c1d25e743a246",
+        "0000000000000000",
+        "00000001",
+        "000000c71e755cdf",
+        "c2a57374617465a84163636570746564a76c6966655f6d73ce006ec760"
+    );
     pub(super) const QUEUED: &str = run!(
         "0101e12ff31b9856632dfd7c1d25e743a246",
         "0000000000000000",
         "00000001",
         "000000c53a201ea0",
-        "a6517565756564a76c6966655f6d73ce006ec760"
+        "c3a57374617465a6517565756564a76c6966655f6d73ce006ec760"
     );
     pub(super) const RUNNING: &str = run!(
         "0100e12ff31b9856632dfd7c1d25e743a247",
         "000000000044aa20",
         "00000001",
         "000000c632d70dfc",
-        "a752756e6e696e67a76c6966655f6d73ce00451f50"
+        "c3a57374617465a752756e6e696e67a76c6966655f6d73ce00451f50"
     );
     pub(super) const WAITING: &str = run!(
         "0101e12ff31b9856632dfd7c1d25e743a248",
         "0000000000000000",
         "00000001",
         "000000cc24388285",
-        "81a757616974696e67a462757379a76c6966655f6d73ce006ec760"
+        "c3a5737461746581a757616974696e67a462757379a76c6966655f6d73ce006ec760"
     );
     pub(super) const SUCCEEDED: &str = run!(
         "0101e12ff31b9856632dfd7c1d25e743a249",
         "0000000000000000",
         "00000002",
         "000000e0ea9c0bd7",
-        "81a953756363656564656481a44b65707482a5636f64656301a56279746573c40107a76c6966655f6d73ce003763b0"
+        "c3a5737461746581a953756363656564656481a44b65707482a5636f64656301a56279746573c40107a76c6966655f6d73ce003763b0"
+    );
+    pub(super) const FAILED: &str = run!(
+        "0101e12ff31b9856632dfd7c1d25e743a249",
+        "0000000000000000",
+        "00000002",
+        "000000cf59ee7ac1",
+        "c3a5737461746581a64661696c6564a86e6f207061706572a76c6966655f6d73ce003763b0"
+    );
+    pub(super) const CANCELLED: &str = run!(
+        "0101e12ff31b9856632dfd7c1d25e743a24a",
+        "0000000000000000",
+        "00000001",
+        "000000c84c1d1542",
+        "c3a57374617465a943616e63656c6c6564a76c6966655f6d73ce003763b0"
+    );
+    pub(super) const SKIPPED: &str = run!(
+        "0101e12ff31b9856632dfd7c1d25e743a24a",
+        "0000000000000000",
+        "00000001",
+        "000000c68ae8ab70",
+        "c3a57374617465a7536b6970706564a76c6966655f6d73ce003763b0"
     );
 }
 
@@ -203,37 +231,90 @@ async fn a_result_of_an_earlier_version_is_read() {
     assert_eq!(refused.kind(), ErrorKind::FingerprintMismatch);
 }
 
-/// Today's code writes these bytes: an earlier version reads what a later one writes, while both run.
+/// However it has ended, without a result it gives way to a new run.
+#[tokio::test]
+async fn a_run_of_an_earlier_version_that_has_ended_gives_a_new_one() {
+    for (end, status) in [
+        (golden::FAILED, "failed: no paper"),
+        (golden::CANCELLED, "cancelled"),
+        (golden::SKIPPED, "skipped: another run had its place"),
+    ] {
+        let store = Store::with(&bytes(end), 3_600_000).await;
+        assert_eq!(store.status().await.to_string(), status);
+        assert_eq!(store.verdict().await, Verdict::Ended);
+        assert!(!store.is_replayed().await);
+    }
+}
+
+/// What its process was about to start is live, and lost with its process's queue timeout.
+#[tokio::test]
+async fn an_accepted_run_of_an_earlier_version_is_awaited() {
+    for (waited, replayed) in [(QUEUE_TIMEOUT - 30_000, true), (QUEUE_TIMEOUT, false)] {
+        let store = Store::with(&bytes(golden::ACCEPTED), STATE_FOR - waited).await;
+        assert_eq!(store.status().await, RunStatus::Accepted);
+        assert_eq!(store.is_replayed().await, replayed, "after {waited} ms");
+    }
+}
+
+/// Today's code writes these bytes: an earlier version reads what a later one writes, while both run. (The
+/// state in which a run is accepted is over before anybody could read it.)
 #[tokio::test]
 async fn what_is_written_today_is_what_was_written_then() {
-    const AT: &str = "at_ms";
-    let store = Store::with(&bytes(golden::QUEUED), STATE_FOR).await;
-    let seconds = Duration::from_secs;
-    let today = dispatch(&store.process.idem, "b").fingerprint(&7_u64).lease(seconds(30));
-    let today = today.ttl(seconds(3_600)).deadline(seconds(600)).hold(seconds(900));
-    let receipt = store.queue.take(today.queue_timeout(seconds(1_200))).await.unwrap();
-    let value_of = |name: &str| {
-        let stored: Vec<u8> = store.server.ask(&["GET", name]);
-        let record = record(&stored);
-        (record.codec, record.value_version, record.payload.value().unwrap().to_vec())
+    let server = RedisServer::start();
+    let process = process(&server).await;
+    let queue = Queue::default();
+    let written = |name: &str, then: &str, key: u8| {
+        let stored: Vec<u8> = server.ask(&["GET", name]);
+        assert_eq!(shape(&stored, key), shape(&bytes(then), key), "{name}");
     };
-    // The key is another one, and so is the time, in a field whose form is that of a time.
-    let shape = |(codec, version, mut value): (u8, u32, Vec<u8>)| {
-        let mut from = 0;
-        while let Some(at) = value[from..].windows(AT.len()).position(|text| text == AT.as_bytes())
-        {
-            from += at + AT.len();
-            assert_eq!(value[from], 0xcf, "a number of eight bytes");
-            value[from + 1..from + 9].fill(0);
-        }
-        (codec, version, value)
+    let new = async |key: &str| {
+        let seconds = Duration::from_secs;
+        let today = dispatch(&process.idem, key).fingerprint(&7_u64).lease(seconds(30));
+        let today = today.ttl(seconds(3_600)).deadline(seconds(600)).hold(seconds(900));
+        queue.take(today.queue_timeout(seconds(1_200))).await.unwrap().id()
     };
-    let then = value_of(&receipt_record("a"));
-    assert_eq!(shape(value_of(&receipt_record("b"))), shape(then));
-    let mut then = shape(value_of(&run_record(store.run)));
-    let key = then.2.windows(5).position(|text| text == b"key\xa1a").unwrap();
-    then.2[key + 4] = b'b';
-    assert_eq!(shape(value_of(&run_record(receipt.id()))), then);
+
+    let run = new("b").await;
+    written(&receipt_record("b"), golden::RECEIPT, b'b');
+    written(&run_record(run), golden::QUEUED, b'b');
+    let busy = async {
+        written(&run_record(run), golden::RUNNING, b'b');
+        Err::<u64, _>("busy")
+    };
+    process.idem.attach(run).run_or_give_back(busy, |_| true).await.unwrap();
+    written(&run_record(run), golden::WAITING, b'b');
+    work(&process.idem, run, 7).await.unwrap();
+    written(&run_record(run), golden::SUCCEEDED, b'b');
+
+    let run = new("c").await;
+    process.idem.attach(run).run(async { Err::<u64, _>("no paper") }).await.unwrap();
+    written(&run_record(run), golden::FAILED, b'c');
+
+    let run = new("d").await;
+    process.idem.run(run).cancel().await.unwrap();
+    written(&run_record(run), golden::CANCELLED, b'd');
+
+    let run = new("e").await;
+    assert!(server.ask::<bool>(&["DEL", &receipt_record("e")]));
+    new("e").await;
+    work(&process.idem, run, 7).await.unwrap();
+    written(&run_record(run), golden::SKIPPED, b'e');
+}
+
+/// What a record holds, under another key and dispatched at no time.
+fn shape(stored: &[u8], key: u8) -> (u8, u32, Vec<u8>) {
+    const AT: &[u8] = b"at_ms\xcf";
+    let record = record(stored);
+    let mut value = record.payload.value().unwrap().to_vec();
+    let after = |value: &[u8], text: &[u8]| {
+        value.windows(text.len()).position(|found| found == text).map(|at| at + text.len())
+    };
+    let at = after(&value, AT).unwrap();
+    value[at..at + 8].fill(0);
+    if let Some(at) = after(&value, b"key\xa1") {
+        value[at] = key;
+    }
+    (record.codec, record.value_version, value)
 }
 
 fn record(stored: &[u8]) -> Record {

@@ -1,5 +1,5 @@
 //! A process dies, or hears nothing for longer than its lease, at each command in turn of a dispatch, an
-//! attach, a reclaim and a cancel; what it sent may be carried out long afterwards. Whoever asks again has
+//! attach, a spawn (which is both), a reclaim and a cancel; what it sent may be carried out long afterwards. Whoever asks again has
 //! a result in the end, of the one run that stands.
 
 use std::time::Duration;
@@ -29,6 +29,7 @@ const QUESTION: Duration = Duration::from_millis(600);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Dispatch,
+    Spawn,
     Attach,
     ReclaimFailed,
     ReclaimWaited,
@@ -71,7 +72,7 @@ impl Attack {
 impl Step {
     /// Brings about what the step finds.
     async fn prepare(self, process: &Process, queue: &Queue) {
-        if self == Self::Dispatch {
+        if matches!(self, Self::Dispatch | Self::Spawn) {
             return;
         }
         let timeout = match self {
@@ -95,7 +96,7 @@ impl Step {
                 // And a renewal that was under way.
                 sleep(PREPARED + HOLD + LEASE).await;
             }
-            Self::Dispatch | Self::Attach | Self::Cancel => {}
+            Self::Dispatch | Self::Spawn | Self::Attach | Self::Cancel => {}
         }
     }
 
@@ -111,6 +112,14 @@ impl Step {
             }
             (Self::Attach, Some(run)) => {
                 let _ = process.idem.attach(run).run(async { Ok::<_, Error>(1_u64) }).await;
+            }
+            (Self::Spawn, _) => {
+                let spawn = dispatch(&process.idem, HOLD, QUEUE_TIMEOUT);
+                if let Ok(receipt) = spawn.spawn(async { Ok::<_, Error>(1_u64) }).await {
+                    while receipt.status().await.is_ok_and(|status| !status.has_ended()) {
+                        sleep(Duration::from_millis(5)).await;
+                    }
+                }
             }
             _ => drop(queue.take(dispatch(&process.idem, HOLD, QUEUE_TIMEOUT)).await),
         }
@@ -181,6 +190,7 @@ macro_rules! attacks {
 
 attacks! {
     in_a_dispatch: Dispatch, at least 4;
+    in_a_spawn: Spawn, at least 9;
     in_an_attach: Attach, at least 5;
     in_a_reclaim_of_a_run_that_failed: ReclaimFailed, at least 8;
     in_a_reclaim_of_a_run_that_was_not_picked_up: ReclaimWaited, at least 9;

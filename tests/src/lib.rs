@@ -6,6 +6,7 @@ pub mod properties;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
+pub mod runner;
 pub mod soak;
 
 use std::sync::{Arc, Mutex, PoisonError};

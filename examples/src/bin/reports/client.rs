@@ -94,12 +94,12 @@ impl Client {
     }
 
     fn count(&self, answers: &mut Answers, receipt: &Receipt) {
-        if receipt.is_replay() {
-            answers.replays += 1;
-            return;
-        }
-        answers.new += 1;
-        self.progress.tell(format_args!("{}: new run {}", answers.request, receipt.id()));
+        let (count, said) = match receipt.is_replay() {
+            true => (&mut answers.replays, "replay: run"),
+            false => (&mut answers.new, "new run"),
+        };
+        *count += 1;
+        self.progress.tell(format_args!("{}: {said} {}", answers.request, receipt.id()));
     }
 
     /// Whether the run was cancelled, and had not ended before. Before that is known nothing is asked

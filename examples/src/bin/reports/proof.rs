@@ -26,7 +26,8 @@ impl Proof {
     /// It cannot be read.
     pub(crate) fn of(ledger: &Path) -> Result<Self> {
         let story = Story::read(ledger)?;
-        let mut faults: Vec<_> = story.strange.iter().map(|line| format!("strange {line}")).collect();
+        let mut faults: Vec<_> =
+            story.strange.iter().map(|line| format!("strange {line}")).collect();
         let mut closest_us = None;
         for (request, told) in &story.requests {
             let mut fault = |what: String| faults.push(format!("{request}: {what}"));
@@ -124,8 +125,14 @@ impl fmt::Display for Proof {
         }
         let mails: usize = all().map(|told| told.mails).sum();
         let asked: usize = all().map(|told| told.mail_answers.len()).sum();
-        writeln!(f, "proved: no rendering began while an earlier run of its request could still succeed")?;
-        writeln!(f, "proved: {mails} e-mails, each sent once, by {asked} renderings that came to it")?;
+        writeln!(
+            f,
+            "proved: no rendering began while an earlier run of its request could still succeed"
+        )?;
+        writeln!(
+            f,
+            "proved: {mails} e-mails, each sent once, by {asked} renderings that came to it"
+        )?;
         writeln!(f, "proved: {} requests, each has its report", story.requests.len())
     }
 }

@@ -41,7 +41,11 @@ impl Printer {
     ///
     /// # Errors
     /// They end the run as failed: the next ask starts another.
-    pub(crate) async fn render(&self, run: RunId, request: &Request) -> Result<Report, RenderError> {
+    pub(crate) async fn render(
+        &self,
+        run: RunId,
+        request: &Request,
+    ) -> Result<Report, RenderError> {
         self.note(What::Begun, run, request)?;
         let pages = self.pages(run, request).await;
         self.note(if pages.is_ok() { What::Done } else { What::Failed }, run, request)?;

@@ -74,7 +74,8 @@ impl Story {
         let failed = || format!("cannot read the ledger {}", path.display());
         let mut lines = BufReader::new(File::open(path).with_context(failed)?).lines();
         let first = lines.next().transpose().with_context(failed)?.unwrap_or_default();
-        let Ok(Entry { what: What::Opened { hold_us, requests }, .. }) = serde_json::from_str(&first)
+        let Ok(Entry { what: What::Opened { hold_us, requests }, .. }) =
+            serde_json::from_str(&first)
         else {
             bail!("{} is no ledger of this program: its first line is another", path.display());
         };

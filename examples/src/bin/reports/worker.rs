@@ -91,7 +91,8 @@ pub(crate) async fn of_another_process() -> Result<()> {
 fn told(stop: CancellationToken) -> Result<Settings> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    let settings = serde_json::from_str(&line).context("a worker is started by this program only")?;
+    let settings =
+        serde_json::from_str(&line).context("a worker is started by this program only")?;
     // A thread of its own: nothing waits for it at the end.
     std::thread::spawn(move || {
         let rest = io::stdin().lock().lines().map_while(Result::ok);

@@ -104,9 +104,7 @@ impl Crew {
         for Hired { name, job } in self.workers {
             let could_not = || format!("worker {name} could not go on");
             match job {
-                Job::Task(task) => {
-                    task.await.map_err(Into::into).flatten().with_context(could_not)?
-                }
+                Job::Task(task) => task.await.with_context(could_not)?.with_context(could_not)?,
                 Job::Process(mut process) => {
                     drop(process.stdin.take());
                     let status = process.wait().await.with_context(could_not)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
@@ -88,9 +89,8 @@ fn look_at_effects(told: &Told, fault: &mut impl FnMut(String)) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a time to be shown")]
 fn seconds(us: u64) -> f64 {
-    us as f64 / 1e6
+    Duration::from_micros(us).as_secs_f64()
 }
 
 impl fmt::Display for Proof {

@@ -8,33 +8,36 @@ use clap::{Parser, value_parser};
 
 const MORE: &str = "\
 What happens:
-  A client asks for reports, each with the same words every quarter of a second, until it has it. The
-  answer is a receipt at once. Workers take the runs behind the receipts from a queue and render for a
-  second or two, under a lease of 1 s. Workers are killed at random. A run whose worker has not been heard
-  of is held for 2 s beyond its lease; then it counts as lost, and the next ask starts a new one. One
-  request in four fails the first time it is rendered. The first request is cancelled by its client while
-  it is rendered, and asked for again. Each rendering sends an e-mail, which is a line in the ledger.
+  A client asks for reports, for each with the same words every quarter of a second until it has
+  it. The answer is a receipt at once. Workers take the runs behind the receipts from a queue and
+  render for a second or two, under a lease of 1 s. Workers are killed at random. A run whose worker
+  has not been heard of is held for 2 s beyond its lease; then it counts as lost, and the next ask
+  starts a new one. One request in four fails the first time it is rendered. The first request is
+  cancelled by its client while it is rendered, and asked for again. Each rendering sends an e-mail,
+  which is a line in the ledger.
 
 The table, a row for each request:
-  asked     how often the client asked for it
-  new       answers that were the receipt of a new run
-  replays   answers that were an earlier answer's receipt
-  refused   asks that got an error: none, as long as the backend and the queue can be reached
-  renderings, in the order in which they began:
-    done       it ended with a report
-    failed     it ended with an error
-    cancelled  its run was cancelled meanwhile
-    killed     its worker was killed meanwhile
-    lost       neither; its worker was slower than its lease, or stands still
-  e-mail    how each rendering's sending of it was answered: `sent`, `replayed` (it was known to have
-            been sent) or `reconciled` (a killed worker had sent it and could not say so any more; the
-            ledger was looked at)
+  asked       how often the client asked for it
+  new         answers that were the receipt of a new run
+  replays     answers that were the receipt of an earlier answer
+  refused     asks that got an error: none, as long as the backend and the queue can be reached
+  renderings  in the order in which they began:
+                done       it ended with the report
+                failed     it ended with an error
+                cancelled  its run was cancelled meanwhile
+                killed     its worker was killed meanwhile
+                lost       neither: its worker was slower than its lease
+  e-mail      how each rendering that came to it was answered:
+                sent        it sent it
+                replayed    it was known to have been sent
+                reconciled  a worker that ended before it could say so had sent it: the ledger was
+                            looked at
 
 What is proved, from the ledger, where workers note each rendering's begin, pages and end, and until
 when they hold their lease:
-  - No rendering began while an earlier run of its request could still succeed: before it had failed or
-    had been cancelled, or the lease and the hold after its last sign of life were over.
-  - No run was rendered twice, and nothing after its request's report was there.
+  - No rendering began while an earlier run of its request could still succeed: before that had
+    failed or been cancelled, or its last sign of life was the lease and the hold ago. No run was
+    rendered twice, and none after its request's report was there.
   - Each e-mail was sent once.
   - Each request has its report.
 Times in the ledger are those of the machine's wall clock.
@@ -47,8 +50,8 @@ Exit status:
 Environment:
   RUST_LOG  what idem tells of itself, on standard error; for example RUST_LOG=idem=debug";
 
-/// Renders reports in the background while the workers that do it are killed, for a client that asks
-/// again, word for word, until it has them; and proves from a ledger that nothing was done twice.
+/// Renders reports in the background while its workers are killed, for a client that asks again, word
+/// for word, until it has them; and proves from a ledger that nothing was done twice.
 #[derive(Parser)]
 #[command(name = "reports", version, after_long_help = MORE)]
 pub(crate) struct Args {
@@ -62,8 +65,8 @@ pub(crate) struct Args {
     #[arg(value_parser = value_parser!(u16).range(1..=64))]
     pub(crate) workers: u16,
 
-    /// How many of them are killed, one after the other, each replaced at once; fewer if the reports are
-    /// there before
+    /// How many of them are killed, one after the other, each replaced at once; fewer if the reports
+    /// are there before
     #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) kills: u16,
 
@@ -72,12 +75,12 @@ pub(crate) struct Args {
     pub(crate) seed: Option<u64>,
 
     /// Where idem keeps its records: `memory`, with workers in this process that are stopped in the
-    /// middle of what they do; or a Redis server, `redis://host:6379`, with workers that are processes and
-    /// are killed, and the queue on that server too
+    /// middle of what they do; or a Redis server, `redis://host:6379`, with workers that are processes
+    /// and are killed, and the queue on that server too
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
     pub(crate) backend: BackendChoice,
 
-    /// Where renderings are noted, a file that is not there yet [default: a new file in the system's
+    /// Where everything is noted, a file that is not there yet [default: a new file in the system's
     /// folder for temporary ones]
     #[arg(long, value_name = "PATH")]
     pub(crate) ledger: Option<PathBuf>,

@@ -106,14 +106,6 @@ impl fmt::Display for Proof {
         let fates: Vec<_> = fates.iter().map(|(fate, count)| format!("{count} {fate}")).collect();
         writeln!(f, "ledger {}: {} lines", ledger.display(), story.lines)?;
         writeln!(f, "{renderings} renderings: {}", fates.join(", "))?;
-        if let Some(closest) = closest_us {
-            let closest = seconds(*closest);
-            writeln!(
-                f,
-                "the next rendering after one that was killed or lost began {closest:.3} s after that \
-                 one's lease and hold were over, at the earliest"
-            )?;
-        }
         for fault in faults.iter().take(LISTED) {
             writeln!(f, "! {fault}")?;
         }
@@ -122,6 +114,14 @@ impl fmt::Display for Proof {
         }
         if !faults.is_empty() {
             return writeln!(f, "not proved: {} faults", faults.len());
+        }
+        if let Some(closest) = closest_us {
+            let closest = seconds(*closest);
+            writeln!(
+                f,
+                "the next rendering after one that was killed or lost began {closest:.3} s after that \
+                 one's lease and hold were over, at the earliest"
+            )?;
         }
         let mails: usize = all().map(|told| told.mails).sum();
         let asked: usize = all().map(|told| told.mail_answers.len()).sum();

@@ -147,3 +147,8 @@ pub fn rights_asked_for() -> Vec<&'static str> {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// Likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/receipts.md")]
+struct Receipts;

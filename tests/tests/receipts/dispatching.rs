@@ -1,5 +1,6 @@
 //! Dispatching: one receipt for the same call, whatever becomes of the dispatcher.
 
+use idem_runtime::backend::Backend;
 use idem_runtime::testing::Operation;
 use idem_runtime::{Error, ErrorKind, Ran, RunStatus};
 use idem_tests::{LEASE, World, eventually};
@@ -144,6 +145,35 @@ async fn a_worker_begins_the_receipt_anew_where_the_dispatch_has_ended() {
     let [run] = queue.runs()[..] else { panic!("one run") };
     assert!(matches!(work(&worker, run, 7).await, Ran::Ended(Ok(7))));
     assert_eq!(queue.dispatch(&worker).await.unwrap().id(), run);
+}
+
+/// Its dispatcher gives up late, and frees what the worker has begun in its name.
+#[tokio::test(start_paused = true)]
+async fn a_worker_begins_the_receipt_once_more_that_its_dispatcher_frees() {
+    let world = World::new();
+    let (dispatcher, worker, queue) = (world.process(), world.process(), Queue::default());
+    let lost = dispatch(&dispatcher.idem).enqueue(async |run| {
+        queue.push(run.id());
+        dispatcher.faults.away(true);
+        std::future::pending::<Result<(), Error>>().await
+    });
+    assert!(tokio::time::timeout(LEASE / 10, lost).await.is_err());
+    sleep(LEASE * 2).await;
+    let [run] = queue.runs()[..] else { panic!("one run") };
+    let mut finds_nothing = worker.faults.hold_before(Operation::Complete);
+    let works = tokio::spawn({
+        let worker = worker.clone();
+        async move { work(&worker, run, 7).await }
+    });
+    finds_nothing.arrived().await;
+    let mut has_begun = worker.faults.hold_before(Operation::Complete);
+    finds_nothing.open();
+    has_begun.arrived().await;
+    let found = world.store.peek(&receipt_key()).await.unwrap().unwrap();
+    let owner = found.standing.record().unwrap().owner;
+    world.store.release(&receipt_key(), owner).await.unwrap();
+    has_begun.open();
+    assert!(matches!(works.await.unwrap(), Ran::Ended(Ok(7))));
 }
 
 /// Its key was free in between, and another run has it by now.

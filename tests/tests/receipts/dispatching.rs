@@ -1,5 +1,6 @@
 //! Dispatching: one receipt for the same call, whatever becomes of the dispatcher.
 
+use idem_runtime::backend::Backend;
 use idem_runtime::testing::Operation;
 use idem_runtime::{Error, ErrorKind, Ran, RunStatus};
 use idem_tests::{LEASE, World, eventually};

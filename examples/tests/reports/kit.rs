@@ -89,8 +89,8 @@ impl Said {
     pub(crate) fn totals(&self) -> [usize; 4] {
         let row = self.stdout.lines().find_map(|line| line.strip_prefix("all "));
         let row = row.unwrap_or_else(|| panic!("no table: {}", self.stdout));
-        let counts: Vec<_> = row.split_whitespace().map(|count| count.parse().unwrap()).collect();
-        counts.try_into().unwrap()
+        let counts = row.split_whitespace().map(|count| count.parse().expect("a count"));
+        counts.collect::<Vec<_>>().try_into().expect("four of them")
     }
 
     /// Everything is well: status 0, nothing on standard error, the three proofs.

@@ -1,11 +1,13 @@
 //! A queue for workers in several processes: a stream, and a group that reads it.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 use redis::streams::{
     StreamAutoClaimOptions, StreamAutoClaimReply, StreamReadOptions, StreamReadReply,
 };
+use redis::{AsyncCommands, AsyncConnectionConfig};
 
 use super::{AGAIN_AFTER, Taken};
 use crate::request::Order;
@@ -14,6 +16,8 @@ const GROUP: &str = "workers";
 const FIELD: &str = "order";
 /// How long the stream of a program that was ended stays, in seconds.
 const LIFE: i64 = 3_600;
+/// How long the server has for an answer: there is time, and a worker without a queue ends.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub(crate) struct RedisQueue {
@@ -29,7 +33,11 @@ impl RedisQueue {
     pub(crate) async fn connect(url: &str, batch: &str) -> Result<Self> {
         let failed = "cannot connect to Redis for the queue";
         let client = redis::Client::open(url).context(failed)?;
-        let connection = client.get_multiplexed_async_connection().await.context(failed)?;
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
+        let connection = client.get_multiplexed_async_connection_with_config(&config).await;
+        let connection = connection.context(failed)?;
         Ok(Self { connection, stream: format!("examples:reports:{batch}") })
     }
 

@@ -170,8 +170,7 @@ impl Attempt {
 
     /// The reservation as the store would hold it, for a begin after *gone*.
     pub(crate) fn reservation(&self) -> Record {
-        Record { attempt: self.taken.number, ..self.record(State::Reserved) }
-            .remembered_for(lock(&self.progress).remembered)
+        self.record(State::Reserved).remembered_for(lock(&self.progress).remembered)
     }
 
     /// The record of an outcome of this attempt.
@@ -302,6 +301,7 @@ impl Attempt {
             return None;
         }
         progress.stage = Stage::Over;
+        progress.action_deadline = Moment::NEVER;
         self.attend(&progress);
         drop(progress);
         self.cancel_token();

@@ -5,6 +5,8 @@
 mod errors;
 mod handle;
 mod on_crash;
+mod on_duplicate;
 mod on_lost;
 mod on_outage;
+mod renewals;
 mod settling;

@@ -80,7 +80,8 @@ impl<L: Liveness> Dispatch<L> {
     ///
     /// # Errors
     /// The error of `enqueue`, and then no worker will start the run: unless one has already, which gives
-    /// the receipt. A refusal, as for [`spawn`](Self::spawn), in its type.
+    /// the receipt, or the store does not take the cancel, which leaves one run at most all the same. A
+    /// refusal, as for [`spawn`](Self::spawn), in its type.
     pub async fn enqueue<E, F>(self, enqueue: F) -> Result<Receipt, E>
     where
         F: AsyncFnOnce(Run) -> Result<(), E>,

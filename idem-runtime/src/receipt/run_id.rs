@@ -10,8 +10,9 @@ use crate::record::Owner;
 
 /// Names one run: 16 random bytes, as text 32 hexadecimal digits.
 ///
-/// It is no secret that protects anything, but it is not to be guessed either. With serde it is its
-/// text, so that it can travel in a queue's message.
+/// It is no secret: the runs that a process dispatches one after the other have ids that follow each
+/// other. Who may look at a run has to be checked by what it is about. With serde it is its text, so that
+/// it can travel in a queue's message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(Owner);

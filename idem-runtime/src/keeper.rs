@@ -142,6 +142,12 @@ impl Keeper {
         }
     }
 
+    /// Nothing keeps: until the next reservation starts another one, leases end by themselves.
+    fn may_start_again(&self) {
+        self.agenda.clear();
+        self.started.store(false, Ordering::Release);
+    }
+
     /// The part of the store that a key is in now.
     fn group(&self, key: &RecordKey) -> u64 {
         self.store.get().map_or(0, |store| store.group(key))
@@ -161,7 +167,6 @@ fn keep_on_a_thread(core: Weak<Core>, ended: Ended) {
     }
 }
 
-/// The next reservation tries again; until then leases end by themselves.
 fn warn_not_started(error: &std::io::Error) {
     tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
 }
@@ -196,8 +201,7 @@ struct Ended(Weak<Core>);
 impl Drop for Ended {
     fn drop(&mut self) {
         if let Some(core) = self.0.upgrade() {
-            core.keeper.agenda.clear();
-            core.keeper.started.store(false, Ordering::Release);
+            core.keeper.may_start_again();
         }
     }
 }
@@ -260,11 +264,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_did_not_start_is_started_by_the_next_reservation() {
+    fn a_keeper_that_has_ended_is_started_by_the_next_reservation() {
         let keeper = Keeper::new(Place::Thread);
         assert!(keeper.agenda.is_news(Moment::from_nanos(1)));
         keeper.started.store(true, Ordering::Release);
-        keeper.not_started(&std::io::Error::other("no more threads"));
+        keeper.may_start_again();
         assert!(keeper.agenda.is_news(Moment::from_nanos(2)), "nobody would wake it");
         assert!(!keeper.started.load(Ordering::Acquire));
     }

@@ -126,7 +126,7 @@ impl Worker {
                 std::panic::resume_unwind(panic)
             }
             // Cancelled, or taken away, in the last moment.
-            Err(_) if !attempt.has_started() => {
+            Err(_) if attempt.is_forfeited() && !attempt.has_started() => {
                 back.disarm();
                 Ok(Ran::NotStarted(store.read(run).await.map_err(|e| end.failed(e))?.status()))
             }

@@ -163,6 +163,22 @@ async fn a_run_that_could_not_be_started_is_given_back() {
     }
 }
 
+/// The same where the last renewal before the body is not answered: the lease has grown too short.
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_lease_grew_too_short_to_start_is_given_back() {
+    let (world, queue) = (World::new(), Queue::default());
+    let (process, worker) = (world.process(), world.process());
+    let receipt = queue.dispatch(&process).await.unwrap();
+    // The reply of the first comes late, those of the later ones not at all.
+    worker.faults.delay(Operation::Renew, LEASE / 2, 1);
+    worker.faults.fail_after(Operation::Renew, 30);
+    let body = async { Ok::<u64, Error>(7) };
+    let error = worker.idem.attach(receipt.id()).run(body).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Backend, "{error}");
+    sleep(LEASE / 2).await;
+    assert_eq!(receipt.status().await.unwrap(), RunStatus::Queued);
+}
+
 /// Dropped before its body ran, a run goes back; dropped while it ran, it may have had its effect.
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_is_dropped_gives_back_only_what_has_not_run() {

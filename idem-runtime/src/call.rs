@@ -199,7 +199,7 @@ impl<R, W: Copy> Running<R, W> {
         self.action.in_users_code(false);
         let Table { codec, version, .. } = self.table;
         match self.action.settle(source, ending, (codec, version)).await {
-            Ok(()) => outcome,
+            Ok(_) => outcome,
             Err(lost) => (self.table.refuse)(lost),
         }
     }

@@ -58,6 +58,20 @@ pub enum Phase {
     Completing,
 }
 
+/// How a worker has moved a run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunMove {
+    /// It has a result.
+    Succeeded,
+    /// It has ended without one.
+    Failed,
+    /// Another run had its receipt's place.
+    Skipped,
+    /// It waits to be tried again.
+    GivenBack,
+}
+
 /// What came of the second begin of a dispatch that found a run which is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -190,11 +204,12 @@ pub enum EventKind<'a> {
         /// What the second begin led to.
         next: NextRun,
     },
-    /// A worker has moved a run on; the operation is the one that was dispatched.
+    /// A worker has moved a run on, and the store has taken it; the operation is the one that was
+    /// dispatched. (What the keeper stores later is told as [`DeferredStored`](Self::DeferredStored).)
     #[non_exhaustive]
     RunMoved {
-        /// `succeeded`, `failed`, `skipped` or `waiting_for_retry`.
-        state: &'static str,
+        /// How.
+        state: RunMove,
     },
     /// The caller's future was dropped while the action ran.
     AbandonedByDrop,

@@ -96,7 +96,7 @@ pub use builder::{BuildError, Builder};
 pub use codec::Codec;
 pub use direct::{DirectCall, on_error};
 pub use error::{Error, ErrorKind};
-pub use event::{Event, EventKind, KeyText, NextRun, Observer, Phase};
+pub use event::{Event, EventKind, KeyText, NextRun, Observer, Phase, RunMove};
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use idem::{AlreadyInstalled, Idem};
 pub use idem_macros::idempotent;

@@ -1,4 +1,5 @@
-//! The layout of a record, byte for byte: what is stored today is read by every later version.
+//! The layout of a record, byte for byte: what is stored from the first release on is read by every later
+//! version.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 

@@ -97,7 +97,7 @@ fn dispatched(event: &Event<'_>) {
             discarded = discarded,
             next = ?next
         ),
-        EventKind::RunMoved { state } => emit!(debug, event, "a run moved on", state = state),
+        EventKind::RunMoved { state } => emit!(debug, event, "a run moved on", state = ?state),
         _ => {}
     }
 }

@@ -16,20 +16,35 @@ use crate::policy::OnLost;
 pub struct Attach {
     idem: Idem,
     run: RunId,
-    on_lost: OnLost,
+    on_lost: Option<OnLost>,
 }
 
 /// What became of a run that a worker took on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "whether the queue's message is done with is what it says"]
 #[non_exhaustive]
 pub enum Ran<T, E> {
     /// It ran, and has ended with this.
     Ended(Result<T, E>),
     /// It ran, and waits to be tried again after this error.
     GivenBack(E),
-    /// It did not run: another worker has it, it has ended, or nothing is known of it. Handing it out
-    /// again makes sense only for [`RunStatus::Queued`] and [`RunStatus::WaitingForRetry`].
+    /// It did not run: another worker has it, it has ended, or nothing is known of it.
     NotStarted(RunStatus),
+}
+
+impl<T, E> Ran<T, E> {
+    /// Whether the run has ended, so that the queue need not hand it out any more. Otherwise it should,
+    /// not sooner than a lease later; likewise after an error of [`run`](Attach::run) that is retryable.
+    ///
+    /// A run that another worker has may yet be given back, by a worker that could not start it.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        match self {
+            Self::Ended(_) => true,
+            Self::GivenBack(_) => false,
+            Self::NotStarted(status) => status.has_ended(),
+        }
+    }
 }
 
 impl Idem {
@@ -40,28 +55,29 @@ impl Idem {
     /// # async fn render() -> Result<String, Error> { Ok(String::new()) }
     /// # async fn example(idem: Idem, message: &str) -> Result<(), Box<dyn std::error::Error>> {
     /// let run: RunId = message.parse()?;
-    /// match idem.attach(run).run(async { render().await }).await? {
-    ///     Ran::Ended(result) => println!("{result:?}"),
-    ///     Ran::NotStarted(status) => println!("not here: {status}"),
-    ///     _ => {}
+    /// let ran = idem.attach(run).run(async { render().await }).await?;
+    /// if let Ran::NotStarted(status) = &ran {
+    ///     println!("not here: {status}");
     /// }
+    /// println!("done with the message: {}", ran.is_done());
     /// # Ok(()) }
     /// ```
     pub fn attach(&self, run: RunId) -> Attach {
-        Attach { idem: self.clone(), run, on_lost: OnLost::Finish }
+        Attach { idem: self.clone(), run, on_lost: None }
     }
 }
 
 impl Attach {
     /// What becomes of the body when the run's lease is lost, which it also is when the run is
-    /// cancelled. Default: it finishes, and its result is not stored.
+    /// cancelled: it finishes, and its result is not stored, or it is dropped at its next await.
+    /// `Ignore` is as `Finish`. Default: the builder's.
     pub fn on_lost(mut self, on_lost: OnLost) -> Self {
-        self.on_lost = on_lost;
+        self.on_lost = Some(on_lost);
         self
     }
 
     /// Runs the run, under a lease that is renewed, and stores how it ends: with the value of `body`, or
-    /// as failed with its error's text. Inside, [`lease()`](crate::lease) is that of the run. Of all
+    /// as failed with its error's text (its first 4 KiB). Inside, [`lease()`](crate::lease) is that of the run. Of all
     /// workers that are handed a run, one starts it.
     ///
     /// A panic ends the run as failed and goes on. Dropped while `body` runs, the lease lapses and the run
@@ -108,7 +124,10 @@ impl Attach {
             return Err(run.error(ErrorKind::ShuttingDown));
         }
         match worker {
-            Some(worker) => worker.on_lost(self.on_lost).run_or_give_back(body, may_retry).await,
+            Some(worker) => {
+                let on_lost = self.on_lost.unwrap_or(core.defaults.on_lost);
+                worker.on_lost(on_lost).run_or_give_back(body, may_retry).await
+            }
             // Another worker of this process has it.
             None => Ok(Ran::NotStarted(run.status().await?)),
         }

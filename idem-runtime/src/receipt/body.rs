@@ -10,6 +10,9 @@ use super::run_record::{RunState, Value};
 use crate::bounds::Storable;
 use crate::codec::{Codec, MessagePack};
 
+/// How much of an error's text is kept, in bytes: it is read with every look at the run.
+const MOST_TEXT: usize = 4096;
+
 type Panic = Box<dyn Any + Send>;
 
 /// How a body ended.
@@ -40,11 +43,11 @@ where
                 BodyEnd::Result(Ok(value), state)
             }
             Err(error) if may_retry(&error) => {
-                let reason = error.to_string();
+                let reason = cut(error.to_string());
                 BodyEnd::ToBeRetried(error, reason)
             }
             Err(error) => {
-                let state = RunState::Failed(error.to_string());
+                let state = RunState::Failed(cut(error.to_string()));
                 BodyEnd::Result(Err(error), state)
             }
         }
@@ -79,5 +82,15 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, Panic> {
 pub(super) fn text_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("it panicked: {}", text.unwrap_or("it did not say why"))
+    cut(format!("it panicked: {}", text.unwrap_or("it did not say why")))
+}
+
+/// As much of a text as is kept.
+fn cut(mut text: String) -> String {
+    if text.len() > MOST_TEXT {
+        let end = (0..=MOST_TEXT).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    text
 }

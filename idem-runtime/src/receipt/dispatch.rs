@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::liveness::Liveness;
-use super::reclaim::Judge;
 use super::run_record::Times;
 use crate::begin::Arrival;
 use crate::direct::check_operation;
@@ -16,7 +15,7 @@ use crate::fingerprint::{Fingerprint, FingerprintError};
 use crate::idem::Idem;
 use crate::ident::Ident;
 use crate::key::{InvalidKey, Key, ToKey};
-use crate::policy::{LONGEST, OnCrash, OnDuplicate, OnGone, OnLost, OnOutage, Terms};
+use crate::policy::{LONGEST, OnCrash, OnDrop, OnDuplicate, OnGone, OnLost, OnOutage, Terms};
 use crate::record::millis;
 use crate::settings::Overrides;
 
@@ -29,7 +28,8 @@ const HOLD: Duration = Duration::from_secs(300);
 /// [`enqueue`](Self::enqueue) make it.
 ///
 /// The same call gets the same receipt while the run behind it can still succeed, and a new run once it
-/// cannot.
+/// cannot. The run's value is stored by the default codec. Of the builder's policies the dispatch itself
+/// goes by `on_duplicate` only.
 ///
 /// ```
 /// # use idem_runtime::{Error, Idem};
@@ -56,7 +56,6 @@ pub struct Dispatch<L = Idem> {
     hold: Option<Duration>,
     queue_timeout: Duration,
     pub(super) liveness: L,
-    pub(super) judge: Judge,
 }
 
 impl Idem {
@@ -75,7 +74,6 @@ impl Idem {
             hold: None,
             queue_timeout: QUEUE_TIMEOUT,
             liveness: self.clone(),
-            judge: Judge::Record,
         }
     }
 }
@@ -115,15 +113,15 @@ impl<L: Liveness> Dispatch<L> {
     }
 
     /// How long a run counts as one that may come back once its worker's lease has lapsed. Until that is
-    /// over the same call gets the old receipt. Default: the deadline, or 5 minutes without one, plus 5
-    /// minutes.
+    /// over the same call gets the old receipt. At most 3650 days; default: the deadline, or 5 minutes
+    /// without one, plus 5 minutes.
     pub fn hold(mut self, hold: Duration) -> Self {
         self.hold = Some(hold);
         self
     }
 
     /// How long the run may wait for a worker, at first or to be tried again, before it counts as lost.
-    /// Default: 1 h.
+    /// More than zero, at most 3650 days; default: 1 h.
     pub fn queue_timeout(mut self, queue_timeout: Duration) -> Self {
         self.queue_timeout = queue_timeout;
         self
@@ -136,7 +134,8 @@ impl<L: Liveness> Dispatch<L> {
         self
     }
 
-    /// Who is asked whether the run of a receipt can still succeed. Default: the run's record.
+    /// Who is asked whether the run of a receipt can still succeed, for as long as it takes: bound it
+    /// yourself. Default: the run's record.
     pub fn liveness<M: Liveness>(self, liveness: M) -> Dispatch<M> {
         let Self {
             idem,
@@ -148,9 +147,7 @@ impl<L: Liveness> Dispatch<L> {
             hold,
             queue_timeout,
             liveness: _,
-            judge: _,
         } = self;
-        let judge = Judge::Other;
         Dispatch {
             idem,
             operation,
@@ -161,7 +158,6 @@ impl<L: Liveness> Dispatch<L> {
             hold,
             queue_timeout,
             liveness,
-            judge,
         }
     }
 
@@ -198,10 +194,12 @@ impl<L: Liveness> Dispatch<L> {
 }
 
 /// What a dispatch goes by, beside its own lease, ttl and wait: nothing of it is worth remembering if
-/// its process dies, and a receipt that the store does not know is none.
+/// its process dies, a run that was handed on keeps its place for a lease, and a receipt that the store
+/// does not know is none.
 fn terms_of_dispatch(terms: &Terms) -> Terms {
     Terms {
         on_lost: OnLost::Finish,
+        on_drop: OnDrop::Hold,
         on_crash: OnCrash::Rerun,
         on_outage: OnOutage::Refuse,
         on_gone: OnGone::ReadRun,
@@ -252,7 +250,6 @@ impl<L> fmt::Debug for Dispatch<L> {
             hold,
             queue_timeout,
             liveness: _,
-            judge,
         } = self;
         f.debug_struct("Dispatch")
             .field("operation", operation)
@@ -261,7 +258,6 @@ impl<L> fmt::Debug for Dispatch<L> {
             .field("deadline", deadline)
             .field("hold", hold)
             .field("queue_timeout", queue_timeout)
-            .field("judge", judge)
             .finish_non_exhaustive()
     }
 }

@@ -12,7 +12,7 @@ use crate::backend::BackendError;
 use crate::call::Action;
 use crate::codec::OWN;
 use crate::error::{Error, ErrorKind};
-use crate::event::EventKind;
+use crate::event::{EventKind, RunMove};
 use crate::observe::Source;
 use crate::protocol::transition::ReplaceReply;
 use crate::record::Flags;
@@ -30,27 +30,29 @@ pub(super) struct End<'a> {
 impl End<'_> {
     /// Stores the end of the run. A store that does not answer in time is left to the keeper.
     pub(super) async fn store(&self, action: &mut Action, state: RunState) -> Result<(), Error> {
-        let ended = state.name();
+        let ended = state.moved();
         let record = RunRecord::ended(self.dispatch.clone(), state);
         let (flags, payload) = (Flags::default(), record.payload());
         let ending = Ending::Store(Encoded { flags, payload, not_kept: None });
         match action.settle(Source::Fresh, ending, (OWN, 0)).await {
-            Ok(()) => {
-                self.tell(ended);
+            Ok(stored) => {
+                if stored {
+                    self.tell(ended);
+                }
                 Ok(())
             }
-            Err(error) => Err(self.with_status(error).await),
+            Err(error) => Err(self.error(error.kind()).await),
         }
     }
 
     /// Puts the run into a state from which it may be tried again.
     pub(super) async fn give_back(&self, back: GiveBack, state: RunState) -> Result<(), Error> {
         let core = self.attempt.core();
-        let name = state.name();
+        let name = state.moved();
         let settling = self.attempt.start_settling(core.clock.now());
         if let Err(stop) = settling {
             back.disarm();
-            return Err(self.with_status(stopped(self.attempt, stop)).await);
+            return Err(self.error(stopped(self.attempt, stop).kind()).await);
         }
         let record = RunRecord::waiting(self.dispatch.clone(), state.clone());
         let by = record.completed(crate::record::Owner::fresh(), self.attempt.taken().number);
@@ -67,7 +69,7 @@ impl End<'_> {
             }
             Ok(ReplaceReply::Stands(_)) => {
                 back.disarm();
-                Err(self.with_status(self.attempt.error(ErrorKind::LeaseLost)).await)
+                Err(self.error(ErrorKind::LeaseLost).await)
             }
             // Not known to be given back: the keeper goes on.
             Err(_) => {
@@ -79,13 +81,13 @@ impl End<'_> {
 
     /// The body was stopped. Past its deadline the run has failed, and as its body is dropped there is
     /// nothing to hold it for; a lease that was lost has nothing to store.
-    pub(super) async fn stopped(&self, error: Error) -> Error {
-        if error.kind() != ErrorKind::DeadlineExceeded {
-            return self.with_status(error).await;
+    pub(super) async fn stopped(&self, kind: ErrorKind) -> Error {
+        if kind != ErrorKind::DeadlineExceeded {
+            return self.error(kind).await;
         }
         let core = self.attempt.core();
         let state = RunState::Failed("it ran past its deadline".to_owned());
-        let name = state.name();
+        let name = state.moved();
         let record = RunRecord::ended(self.dispatch.clone(), state);
         let outcome = record.completed(self.attempt.owner(), self.attempt.taken().number);
         let complete = || core.store.complete(self.attempt.key(), &outcome, record.life());
@@ -93,22 +95,28 @@ impl End<'_> {
         if ask(core.clock, self.store.until(), complete).await.is_ok() {
             self.tell(name);
         }
-        error
+        self.error(kind).await
     }
 
     pub(super) fn failed(&self, error: BackendError) -> Error {
-        self.attempt.error(ErrorKind::Backend).because(error)
+        self.about(ErrorKind::Backend).because(error)
     }
 
-    /// The error with what became of the run, as far as the store says.
-    async fn with_status(&self, error: Error) -> Error {
+    /// An error with what became of the run, as far as the store says.
+    async fn error(&self, kind: ErrorKind) -> Error {
         match self.store.read(self.run).await {
-            Ok(seen) => error.detail(format!("the run: {}", seen.status())),
-            Err(_) => error,
+            Ok(seen) => self.about(kind).detail(format!("the run: {}", seen.status())),
+            Err(_) => self.about(kind),
         }
     }
 
-    fn tell(&self, state: &'static str) {
+    /// An error under the operation that was dispatched.
+    fn about(&self, kind: ErrorKind) -> Error {
+        let key = self.dispatch.receipt_key(self.attempt.key());
+        Error::about(kind, &key, self.attempt.core().observers.shown())
+    }
+
+    fn tell(&self, state: RunMove) {
         let key = self.dispatch.receipt_key(self.attempt.key());
         self.attempt.core().observers.tell(&key, EventKind::RunMoved { state });
     }

@@ -9,7 +9,7 @@ use super::Receipt;
 use super::dispatch::Dispatch;
 use super::liveness::{Liveness, Verdict};
 use super::receipt_record::ReceiptRecord;
-use super::reclaim::Reclaimed;
+use super::reclaim::{Judge, Reclaimed};
 use super::run::Run;
 use super::run_id::RunId;
 use super::run_record::{Dispatched, RunRecord, RunState, Times};
@@ -29,10 +29,11 @@ use crate::value::{Encoded, Ending, Unusable};
 
 /// What one begin of a dispatch led to.
 enum Issued {
-    /// A run of this call's.
-    New(Receipt),
-    /// A receipt that stands.
-    Stands(Receipt),
+    /// The call's answer: this call has dispatched a run, whether its receipt is the one that stands now or
+    /// another's is.
+    Given(Receipt),
+    /// A receipt that was there already: its run is to be judged.
+    Found(Receipt),
 }
 
 /// Why a dispatch gives no receipt.
@@ -63,8 +64,14 @@ impl<L: Liveness> Dispatch<L> {
         let idem = self.idem().clone();
         self.issue(false, async move |run| {
             // It has its place from here on, so that a shutdown waits for it.
-            let Some(worker) = Worker::of_new_run(idem.core(), run.id()) else { return Ok(()) };
-            let task = async move { drop(worker.run(body).await) };
+            let Some(worker) = Worker::of_new_run(idem.core(), run.id()) else {
+                unreachable!("nobody else knows the id of a run that is being dispatched")
+            };
+            let task = async move {
+                if let Err(error) = worker.run(body).await {
+                    tracing::warn!(target: "idem", %error, "a spawned run has no result");
+                }
+            };
             tokio::spawn(within(around, task).in_current_span());
             Ok::<_, Error>(())
         })
@@ -109,12 +116,12 @@ impl<L: Liveness> Dispatch<L> {
         let (arrival, times) = self.arrival().map_err(Refused::Idem)?;
         let mut issue = Issue { idem: self.idem(), times, queued, enqueue: Some(enqueue) };
         let old = match issue.begin(arrival.clone()).await? {
-            Issued::New(receipt) => return Ok(receipt),
-            Issued::Stands(receipt) => receipt,
+            Issued::Given(receipt) => return Ok(receipt),
+            Issued::Found(receipt) => receipt,
         };
         let verdict = self.liveness.verdict(old.id()).await;
         let reclaimed = if verdict.gives_a_new_run() {
-            RunStore::of(&arrival.core).reclaim(&arrival.key, old.id(), self.judge).await
+            RunStore::of(&arrival.core).reclaim(&arrival.key, old.id(), Judge::of(verdict)).await
         } else {
             Reclaimed::Keep
         };
@@ -129,12 +136,12 @@ impl<L: Liveness> Dispatch<L> {
         let again = Arrival { at: arrival.now(), ..arrival.clone() };
         let issued = issue.begin(again).await;
         let next = match &issued {
-            Ok(Issued::New(_)) => NextRun::Started,
-            Ok(Issued::Stands(_)) => NextRun::Found,
+            Ok(Issued::Given(_)) => NextRun::Started,
+            Ok(Issued::Found(_)) => NextRun::Found,
             Err(_) => NextRun::Refused,
         };
         arrival.tell(EventKind::ReceiptReclaimed { verdict, discarded, next });
-        issued.map(|(Issued::New(receipt) | Issued::Stands(receipt))| receipt)
+        issued.map(|(Issued::Given(receipt) | Issued::Found(receipt))| receipt)
     }
 }
 
@@ -154,7 +161,7 @@ impl<F> Issue<'_, F> {
         let started = arrival.begin().await.map_err(Refused::Idem)?;
         let mut action = match Action::go_on(arrival.clone(), started) {
             Ok(action) => action,
-            Err(answer) => return self.answered(answer).map(Issued::Stands).map_err(Refused::Idem),
+            Err(answer) => return self.answered(answer).map(Issued::Found).map_err(Refused::Idem),
         };
         let dispatched = {
             let mut body = std::pin::pin!(Some(self.dispatch(&arrival)));
@@ -164,9 +171,9 @@ impl<F> Issue<'_, F> {
             Ok(Ok((run, dispatch))) => self.complete(&mut action, &arrival, run, &dispatch).await,
             Ok(Err(refused)) => {
                 let freed = action.settle(Source::Fresh, Ending::Free, (OWN, 0)).await;
-                Err(freed.map_or_else(Refused::Idem, |()| refused))
+                Err(freed.map_or_else(Refused::Idem, |_| refused))
             }
-            Err(answer) => self.answered(answer).map(Issued::Stands).map_err(Refused::Idem),
+            Err(answer) => self.answered(answer).map(Issued::Found).map_err(Refused::Idem),
         }
     }
 
@@ -199,7 +206,8 @@ impl<F> Issue<'_, F> {
         }
     }
 
-    /// Stores the receipt; where another record stands by now, that is the answer.
+    /// Stores the receipt; where another one stands by now, that is the answer, whatever has become of its
+    /// run: this call has handed on a run of its own already.
     async fn complete<E>(
         &self,
         action: &mut Action,
@@ -211,15 +219,15 @@ impl<F> Issue<'_, F> {
         let (flags, payload) = (Flags::default(), receipt.payload());
         let ending = Ending::Store(Encoded { flags, payload, not_kept: None });
         let Err(error) = action.settle(Source::Fresh, ending, (OWN, 0)).await else {
-            return Ok(Issued::New(Receipt::new(self.idem.run(run), receipt, false)));
+            return Ok(Issued::Given(Receipt::new(self.idem.run(run), receipt, false)));
         };
         if error.kind() != ErrorKind::LeaseLost {
             return Err(Refused::Idem(error));
         }
         match RunStore::of(&arrival.core).receipt(&arrival.key).await {
             Ok(Some(stands)) => match self.receipt(&stands) {
-                Some(receipt) if receipt.id() == run => Ok(Issued::New(receipt.own())),
-                Some(receipt) => Ok(Issued::Stands(receipt)),
+                Some(receipt) if receipt.id() == run => Ok(Issued::Given(receipt.own())),
+                Some(receipt) => Ok(Issued::Given(receipt)),
                 None => Err(Refused::Idem(error)),
             },
             Ok(None) | Err(_) => Err(Refused::Idem(error)),

@@ -25,13 +25,16 @@ pub enum Verdict {
     Ended,
     /// Nothing is known of it.
     Gone,
+    /// Somebody who knows better than its record has given it up: its queue, say, which has lost it or
+    /// dropped it.
+    GivenUp,
 }
 
 impl Verdict {
     /// Whether the same call gets a new run: only where there is no doubt.
     #[must_use]
     pub const fn gives_a_new_run(self) -> bool {
-        matches!(self, Self::Ended | Self::Gone)
+        matches!(self, Self::Ended | Self::Gone | Self::GivenUp)
     }
 
     /// The verdict's name, as it stands in logs.
@@ -44,6 +47,7 @@ impl Verdict {
             Self::Indeterminate => "indeterminate",
             Self::Ended => "ended",
             Self::Gone => "gone",
+            Self::GivenUp => "given_up",
         }
     }
 }
@@ -56,9 +60,12 @@ impl Verdict {
 pub trait Liveness: Send + Sync {
     /// The verdict on a run. What is not known for certain is [`Verdict::Indeterminate`].
     ///
-    /// A run that was found [`Verdict::Ended`] or [`Verdict::Gone`] is marked as failed in its record
-    /// before another is started. A worker that holds its lease, or a result, is never run over by that:
-    /// the call then gets the old receipt all the same.
+    /// Before another run is started, the record is looked at once more: it has to say [`Verdict::Ended`]
+    /// or [`Verdict::Gone`] itself, unless the verdict is [`Verdict::GivenUp`]. That one marks a run as
+    /// failed which waits for a worker, or whose lease has lapsed; never one that a worker holds, nor one
+    /// that has a result: the call then gets the old receipt all the same.
+    ///
+    /// It is awaited without a bound, and dropped with the dispatch.
     fn verdict(&self, run: RunId) -> impl Future<Output = Verdict> + Send;
 }
 

@@ -5,6 +5,7 @@
 //! Of two callers that see the same dead run, however they interleave, one begins: the other's steps
 //! find what the first has done, and its begin finds the new receipt.
 
+use super::liveness::Verdict;
 use super::run_id::RunId;
 use super::run_record::{RunRecord, RunState, Seen};
 use super::store::{Replaced, RunStore};
@@ -27,6 +28,12 @@ pub(super) enum Judge {
     Record,
     /// Somebody who knows better, except of a worker that holds its lease.
     Other,
+}
+
+impl Judge {
+    pub(super) const fn of(verdict: Verdict) -> Self {
+        if matches!(verdict, Verdict::GivenUp) { Self::Other } else { Self::Record }
+    }
 }
 
 /// What became of the receipt of a run that was judged to be over.

@@ -183,8 +183,8 @@ impl Run {
         }
     }
 
-    /// Cancels the run unless it has ended, and gives its status then: `Cancelled`, or the end that was
-    /// faster.
+    /// Cancels the run unless it has ended, and gives its status then: `Cancelled`, the end that was
+    /// faster, or that there is no run that could be cancelled (`Gone`, `Unreadable`).
     ///
     /// A run that no worker has will not start. A worker that has it, in whatever process, learns of it
     /// with its next renewal, a quarter of the lease away at most: its lease's token is cancelled, and
@@ -193,16 +193,17 @@ impl Run {
     ///
     /// # Errors
     /// `Backend`: the cancel may have been carried out; it can be repeated. Dropped, likewise.
+    /// `InProgress`: the run moved on each time before the cancel came; nothing was changed.
     pub async fn cancel(&self) -> Result<RunStatus, Error> {
         let store = RunStore::of(self.idem.core());
         let mut seen = self.read().await?;
         for _ in 0..CANCEL_TRIES {
             let (head, attempt, run) = match &seen {
-                Seen::Stands { run, .. } if run.state.is_end() => break,
+                Seen::Stands { run, .. } if run.state.is_end() => return Ok(seen.status()),
                 Seen::Stands { head, attempt, run, .. } | Seen::Held { head, attempt, run, .. } => {
                     (*head, *attempt, run)
                 }
-                Seen::Gone | Seen::Unreadable => break,
+                Seen::Gone | Seen::Unreadable => return Ok(seen.status()),
             };
             let cancelled = RunRecord::ended(run.dispatch.clone(), RunState::Cancelled);
             match store.replace(self.id, (head, attempt), &cancelled, None).await {
@@ -211,7 +212,11 @@ impl Run {
                 Err(error) => return Err(self.about(ErrorKind::Backend, &seen).because(error)),
             }
         }
-        Ok(seen.status())
+        let status = seen.status();
+        if status.has_ended() {
+            return Ok(status);
+        }
+        Err(self.about(ErrorKind::InProgress, &seen).detail(format!("the run is {status}")))
     }
 
     pub(super) fn error(&self, kind: ErrorKind) -> Error {

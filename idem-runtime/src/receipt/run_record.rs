@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run_id::RunId;
 use crate::codec::{Codec, MessagePack, OWN};
+use crate::event::RunMove;
 use crate::fingerprint::Fingerprint;
 use crate::key::Key;
 use crate::protocol::transition::has_lapsed;
@@ -87,17 +88,13 @@ pub(crate) enum Value {
 }
 
 impl RunState {
-    /// The state's name, as it stands in logs.
-    pub(super) const fn name(&self) -> &'static str {
+    /// The move of a worker that brings a run into this state.
+    pub(super) const fn moved(&self) -> RunMove {
         match self {
-            Self::Accepted => "accepted",
-            Self::Queued => "queued",
-            Self::Waiting(_) => "waiting_for_retry",
-            Self::Running => "running",
-            Self::Succeeded(_) => "succeeded",
-            Self::Failed(_) => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Skipped => "skipped",
+            Self::Succeeded(_) => RunMove::Succeeded,
+            Self::Failed(_) | Self::Cancelled => RunMove::Failed,
+            Self::Skipped => RunMove::Skipped,
+            Self::Accepted | Self::Queued | Self::Waiting(_) | Self::Running => RunMove::GivenBack,
         }
     }
 
@@ -171,7 +168,7 @@ impl Times {
 
     /// The most that is left of a lapsed reservation's life when its hold is over.
     pub(crate) fn left_after_hold(&self) -> Duration {
-        self.retention().saturating_sub(self.hold)
+        self.ttl
     }
 }
 

@@ -38,8 +38,8 @@ pub(super) struct Worker {
     run: RunId,
     seat: Seat,
     on_lost: OnLost,
-    /// What becomes of the run if it cannot be started here.
-    back: RunState,
+    /// What becomes of the run if it cannot be started here; `None`: it is as it was.
+    back: Option<RunState>,
 }
 
 /// A run that is reserved for this worker, and whose receipt stands.
@@ -55,18 +55,18 @@ impl Worker {
     /// Of a run that is handed out again if it cannot be started; `None` if this process has a worker for
     /// it.
     pub(super) fn of_queued_run(core: &Arc<Core>, run: RunId) -> Option<Self> {
-        Self::of(core, run, RunState::Queued)
+        Self::of(core, run, None)
     }
 
     /// Of a run whose body nobody else has.
     pub(super) fn of_new_run(core: &Arc<Core>, run: RunId) -> Option<Self> {
-        Self::of(core, run, RunState::Failed("it could not be started".to_owned()))
+        Self::of(core, run, Some(RunState::Failed("it could not be started".to_owned())))
     }
 
-    fn of(core: &Arc<Core>, run: RunId, back: RunState) -> Option<Self> {
+    fn of(core: &Arc<Core>, run: RunId, back: Option<RunState>) -> Option<Self> {
         match join(core, &RunStore::of(core).key(run)) {
             Joined::Seat(seat) => {
-                let (core, on_lost) = (Arc::clone(core), OnLost::Finish);
+                let (core, on_lost) = (Arc::clone(core), core.defaults.on_lost);
                 Some(Self { core, run, seat, on_lost, back })
             }
             Joined::Place(_) => None,
@@ -130,7 +130,7 @@ impl Worker {
                 back.disarm();
                 Ok(Ran::NotStarted(store.read(run).await.map_err(|e| end.failed(e))?.status()))
             }
-            Err(Answer::Refuse(error)) => Err(end.stopped(error).await),
+            Err(Answer::Refuse(error)) => Err(end.stopped(error.kind()).await),
             Err(Answer::Replay(_)) => unreachable!("a run is not begun anew"),
         }
     }
@@ -142,18 +142,20 @@ impl Worker {
         let key = store.key(run);
         let shown = core.observers.shown();
         let failed = |error| Error::about(ErrorKind::Backend, &key, shown).because(error);
-        let (seen, dispatch, number) = match store.read(run).await.map_err(failed)? {
+        let (seen, dispatch, number, state) = match store.read(run).await.map_err(failed)? {
             Seen::Stands { head, attempt, run, .. } if !run.state.is_end() => {
                 let again = u32::from(matches!(run.state, RunState::Waiting(_)));
-                (head, run.dispatch, attempt.saturating_add(again))
+                (head, run.dispatch, attempt.saturating_add(again), run.state)
             }
             seen => return Ok(Err(seen.status())),
         };
+        let receipt = dispatch.receipt_key(&key);
+        let failed = |error| Error::about(ErrorKind::Backend, &receipt, shown).because(error);
         let terms = terms_of_run(&core.defaults, &dispatch, on_lost);
         let life = reservation_life(terms.lease, terms.retention);
         let reservation = RunRecord::new(dispatch.clone(), RunState::Running, life)
             .reservation(Owner::fresh(), number);
-        let mut back = GiveBack::new(&core, &key, &reservation, &dispatch, back);
+        let mut back = GiveBack::new(&core, &key, &reservation, &dispatch, back.unwrap_or(state));
         // Counted from before the first try, as for every owner.
         let sent = core.clock.now();
         let deadline = Tenure::taken(terms.lease, terms.ttl, sent).deadline();
@@ -204,7 +206,8 @@ fn terms_of_run(defaults: &Terms, dispatch: &Dispatched, on_lost: OnLost) -> Ter
         ttl: times.life_of_end(),
         deadline: times.deadline,
         retention: times.retention(),
-        on_lost,
+        // A run has one result, which everybody asks its record for.
+        on_lost: if on_lost == OnLost::Ignore { OnLost::Finish } else { on_lost },
         on_drop: OnDrop::Hold,
         on_crash: OnCrash::Refuse,
         on_gone: OnGone::Stop,

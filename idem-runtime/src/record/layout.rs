@@ -1,4 +1,4 @@
-//! The byte layout of a record. Changing anything here needs a new version.
+//! The byte layout of a record. Changing anything here needs a new version, from the first release on.
 
 use super::{Flags, Head, Owner, Payload, Record, Standing, State, VERSION, seal};
 use crate::fingerprint::Fingerprint;

@@ -78,7 +78,7 @@ async fn a_run_that_has_ended_stays_as_it_ended() {
     let (world, queue) = (World::new(), Queue::default());
     let process = world.process();
     let receipt = queue.dispatch(&process).await.unwrap();
-    work(&process, receipt.id(), 7).await;
+    drop(work(&process, receipt.id(), 7).await);
     assert_eq!(receipt.cancel().await.unwrap(), RunStatus::Succeeded);
     assert_eq!(receipt.result::<u64>().await.unwrap(), 7);
 }
@@ -93,7 +93,7 @@ async fn a_cancel_that_comes_too_late_overwrites_no_end() {
     let mut gate = process.faults.hold_before(Operation::Replace);
     let (status, ()) = tokio::join!(receipt.cancel(), async {
         gate.arrived().await;
-        work(&worker, receipt.id(), 7).await;
+        drop(work(&worker, receipt.id(), 7).await);
         gate.open();
     });
     assert_eq!(status.unwrap(), RunStatus::Succeeded);

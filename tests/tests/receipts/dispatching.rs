@@ -41,7 +41,7 @@ async fn the_same_call_gets_the_same_receipt_while_the_run_can_succeed_and_once_
         assert_eq!((again.id(), again.is_replay()), (receipt.id(), true));
         assert_eq!(again.dispatched_at(), receipt.dispatched_at());
     }
-    work(&second, receipt.id(), 7).await;
+    drop(work(&second, receipt.id(), 7).await);
     assert_eq!(queue.dispatch(&first).await.unwrap().id(), receipt.id());
     assert_eq!(queue.runs().len(), 1);
     assert_eq!(first.events.count("receipt_replayed"), 2);
@@ -93,7 +93,7 @@ async fn a_run_that_a_worker_has_is_not_refused_by_its_queue() {
     let (process, worker) = (world.process(), world.process());
     let receipt = dispatch(&process.idem)
         .enqueue(async |run| {
-            work(&worker, run.id(), 7).await;
+            drop(work(&worker, run.id(), 7).await);
             Err(Error::of_kind(ErrorKind::Backend, "no answer"))
         })
         .await
@@ -122,7 +122,7 @@ async fn a_dispatcher_killed_between_enqueue_and_completion_makes_one_run() {
     let [run] = queue.runs()[..] else { panic!("one run") };
     for _ in 0..2 {
         // At once, while the dispatch's own reservation stands; and redelivered.
-        work(&worker, run, 7).await;
+        drop(work(&worker, run, 7).await);
     }
     let again = queue.dispatch(&worker).await.unwrap();
     assert_eq!((again.id(), again.is_replay()), (run, true));
@@ -203,7 +203,7 @@ async fn a_worker_may_finish_before_the_dispatch_does() {
     let (dispatcher, worker) = (world.process(), world.process());
     let receipt = dispatch(&dispatcher.idem)
         .enqueue(async |run| {
-            work(&worker, run.id(), 7).await;
+            drop(work(&worker, run.id(), 7).await);
             // Longer than a lease: its renewals find the receipt, and nobody is told of a loss.
             sleep(LEASE * 3).await;
             Ok::<_, Error>(())
@@ -270,6 +270,33 @@ async fn a_keeper_takes_the_key_again_for_no_run_that_is_over() {
         })
         .await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::LeaseLost);
+}
+
+/// A dispatcher whose place another one took: that one's receipt is its answer, also where its run is over by
+/// then. It has handed on a run of its own, and begins no third.
+#[tokio::test(start_paused = true)]
+async fn a_dispatcher_that_comes_back_is_given_the_receipt_that_stands_whatever_its_run() {
+    for fails in [true, false] {
+        let (world, queue) = (World::new(), Queue::default());
+        let (slow, fast) = (world.process(), world.process());
+        let given = dispatch(&slow.idem)
+            .enqueue(async |_| {
+                slow.faults.away(true);
+                sleep(LEASE * 2).await;
+                let other = queue.dispatch(&fast).await?;
+                if fails {
+                    let body = async { Err::<u64, _>("no paper") };
+                    assert!(fast.idem.attach(other.id()).run(body).await?.is_done());
+                }
+                slow.faults.away(false);
+                Ok::<_, Error>(())
+            })
+            .await
+            .unwrap();
+        assert_eq!((given.id(), given.is_replay()), (queue.runs()[0], true));
+        assert_eq!(queue.runs().len(), 1);
+        assert_eq!(queue.dispatch(&fast).await.unwrap().is_replay(), !fails);
+    }
 }
 
 #[tokio::test(start_paused = true)]

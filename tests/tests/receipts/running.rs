@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idem_runtime::testing::Operation;
-use idem_runtime::{Error, ErrorKind, Liveness, Ran, RunStatus, Verdict, lease};
+use idem_runtime::{Error, ErrorKind, Liveness, OnLost, Ran, RunStatus, Verdict, lease};
 use idem_tests::{LEASE, World, eventually};
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
@@ -93,7 +93,7 @@ async fn a_run_past_its_deadline_has_failed() {
         .unwrap();
     let body = async { std::future::pending::<Result<u64, Error>>().await };
     let error = worker.idem.attach(receipt.id()).run(body).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::DeadlineExceeded, None));
     let RunStatus::Failed { reason, .. } = receipt.status().await.unwrap() else { panic!() };
     assert!(reason.contains("deadline"), "{reason}");
     assert!(!queue.dispatch(&process).await.unwrap().is_replay());
@@ -126,6 +126,56 @@ async fn a_run_is_given_back_and_tried_again() {
     assert_eq!(receipt.result::<u64>().await.unwrap(), 7);
 }
 
+/// What could not be started goes back to where it was, with what its last worker said.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_to_be_tried_again_is_given_back_as_that() {
+    let (world, queue) = (World::new(), Queue::default());
+    let (process, worker) = (world.process(), world.process());
+    let receipt = queue.dispatch(&process).await.unwrap();
+    let body = async { Err::<u64, _>("the printer is busy") };
+    let given_back = process.idem.attach(receipt.id()).run_or_give_back(body, |_| true).await;
+    assert!(!given_back.unwrap().is_done());
+    worker.faults.fail_after(Operation::Renew, 30);
+    let body = async { Ok::<u64, Error>(7) };
+    assert!(worker.idem.attach(receipt.id()).run(body).await.is_err());
+    // Handed out again at once: whoever has it, it is not done with.
+    let again = work(&process, receipt.id(), 7).await;
+    assert!(matches!(again, Ran::NotStarted(RunStatus::Running { .. })) && !again.is_done());
+    sleep(LEASE).await;
+    let RunStatus::WaitingForRetry { reason, .. } = receipt.status().await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(reason, "the printer is busy");
+    assert!(work(&process, receipt.id(), 7).await.is_done());
+}
+
+/// A run has one result, which is not that of a worker who would rather not hear of its loss.
+#[tokio::test(start_paused = true)]
+async fn a_loss_cannot_be_ignored() {
+    let (world, queue) = (World::new(), Queue::default());
+    let process = world.process();
+    let receipt = queue.dispatch(&process).await.unwrap();
+    let body = async {
+        receipt.cancel().await?;
+        Ok::<_, Error>(7_u64)
+    };
+    let ran = process.idem.attach(receipt.id()).on_lost(OnLost::Ignore).run(body).await;
+    let error = ran.unwrap_err();
+    assert_eq!((error.kind(), error.operation()), (ErrorKind::LeaseLost, crate::kit::OPERATION));
+    assert!(!process.events.has("run_moved"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_long_error_the_beginning_is_kept() {
+    let (world, queue) = (World::new(), Queue::default());
+    let process = world.process();
+    let receipt = queue.dispatch(&process).await.unwrap();
+    let body = async { Err::<u64, _>(format!("x{}", "ä".repeat(100_000))) };
+    assert!(process.idem.attach(receipt.id()).run(body).await.unwrap().is_done());
+    let RunStatus::Failed { reason, .. } = receipt.status().await.unwrap() else { panic!() };
+    assert_eq!(reason.len(), 4096 - 1 + '…'.len_utf8());
+}
+
 /// The queue timeout counts anew for each wait.
 #[tokio::test(start_paused = true)]
 async fn a_run_that_waits_to_be_tried_again_is_given_up_after_its_queue_timeout() {
@@ -134,7 +184,7 @@ async fn a_run_that_waits_to_be_tried_again_is_given_up_after_its_queue_timeout(
     let receipt = queue.dispatch(&process).await.unwrap();
     sleep(QUEUE_TIMEOUT / 2).await;
     let body = async { Err::<u64, _>(Error::of_kind(ErrorKind::Backend, "busy")) };
-    process.idem.attach(receipt.id()).run_or_give_back(body, |_| true).await.unwrap();
+    drop(process.idem.attach(receipt.id()).run_or_give_back(body, |_| true).await.unwrap());
     sleep(QUEUE_TIMEOUT * 3 / 4).await;
     assert_eq!(queue.dispatch(&process).await.unwrap().id(), receipt.id());
     sleep(QUEUE_TIMEOUT / 4).await;
@@ -240,7 +290,7 @@ async fn a_value_that_cannot_be_kept_or_is_of_another_type_is_told() {
     let queue = Queue::default();
     let receipt = queue.dispatch(&process).await.unwrap();
     let body = async { Ok::<_, Error>("x".repeat(200)) };
-    process.idem.attach(receipt.id()).run(body).await.unwrap();
+    drop(process.idem.attach(receipt.id()).run(body).await.unwrap());
     let error = receipt.result::<String>().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotKept);
     // It has succeeded all the same.

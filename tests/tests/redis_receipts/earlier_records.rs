@@ -189,13 +189,13 @@ async fn what_is_written_today_is_what_was_written_then() {
         written(&run_record(run), golden::RUNNING, b'b');
         Err::<u64, _>("busy")
     };
-    process.idem.attach(run).run_or_give_back(busy, |_| true).await.unwrap();
+    drop(process.idem.attach(run).run_or_give_back(busy, |_| true).await.unwrap());
     written(&run_record(run), golden::WAITING, b'b');
-    work(&process.idem, run, 7).await.unwrap();
+    drop(work(&process.idem, run, 7).await.unwrap());
     written(&run_record(run), golden::SUCCEEDED, b'b');
 
     let run = new("c").await;
-    process.idem.attach(run).run(async { Err::<u64, _>("no paper") }).await.unwrap();
+    drop(process.idem.attach(run).run(async { Err::<u64, _>("no paper") }).await.unwrap());
     written(&run_record(run), golden::FAILED, b'c');
 
     let run = new("d").await;
@@ -205,7 +205,7 @@ async fn what_is_written_today_is_what_was_written_then() {
     let run = new("e").await;
     assert!(server.ask::<bool>(&["DEL", &receipt_record("e")]));
     new("e").await;
-    work(&process.idem, run, 7).await.unwrap();
+    drop(work(&process.idem, run, 7).await.unwrap());
     written(&run_record(run), golden::SKIPPED, b'e');
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use idem_redis::RedisBackend;
-use idem_runtime::{ErrorKind, Idem, OnLost, Ran, RunStatus};
+use idem_runtime::{Idem, OnLost};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -63,13 +63,13 @@ impl Worker {
     async fn run(&self, taken: &Taken) -> Result<()> {
         let Order { run, request } = &taken.order;
         let body = self.printer.render(*run, request);
-        match self.idem.attach(*run).on_lost(OnLost::Cancel).run(body).await {
-            // Not for lack of a run: it is handed out again.
-            Ok(Ran::NotStarted(RunStatus::Queued | RunStatus::WaitingForRetry { .. })) => Ok(()),
-            Err(error) if error.kind() != ErrorKind::LeaseLost => Ok(()),
-            // It has ended here, or was cancelled; or another worker has it, or had it.
-            _ => self.queue.done(taken).await,
-        }
+        let is_done = match self.idem.attach(*run).on_lost(OnLost::Cancel).run(body).await {
+            Ok(ran) => ran.is_done(),
+            // Lost, or past its deadline: it has ended here.
+            Err(error) => error.may_have_run(),
+        };
+        // Otherwise it is handed out again.
+        if is_done { self.queue.done(taken).await } else { Ok(()) }
     }
 }
 

@@ -78,7 +78,7 @@ pub async fn a_run_that_is_over_gives_way_to_another(backend: impl Backend) {
     let (idem, key) = (idem(backend), unique("over"));
     let first = queued(&idem, &key).await;
     let body = async { Err::<u64, _>("no paper") };
-    ok(idem.attach(first.id()).run(body).await);
+    assert!(ok(idem.attach(first.id()).run(body).await).is_done());
     let second = queued(&idem, &key).await;
     assert!(second.id() != first.id() && !second.is_replay());
     assert_eq!(ok(second.cancel().await), RunStatus::Cancelled);

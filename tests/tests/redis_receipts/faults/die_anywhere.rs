@@ -83,7 +83,7 @@ impl Step {
         let attach = process.idem.attach(receipt.id());
         match self {
             Self::ReclaimFailed => {
-                attach.run(async { Err::<u64, _>("no paper") }).await.unwrap();
+                drop(attach.run(async { Err::<u64, _>("no paper") }).await.unwrap());
             }
             Self::ReclaimWaited => sleep(Duration::from_millis(5)).await,
             Self::ReclaimLapsed => {

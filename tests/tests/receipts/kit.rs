@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use idem_runtime::{Dispatch, Error, Idem, Key, Ran, Receipt, RecordKey, RunId};
+use idem_runtime::{Dispatch, Error, Idem, Key, Liveness, Ran, Receipt, RecordKey, RunId, Verdict};
 use idem_tests::{LEASE, Process, TTL};
 
+/// A tick of the store's clock, by which a moment is just before or just after another.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 pub(crate) const OPERATION: &str = "reports.render";
 /// How long a run may come back once its lease has lapsed.
 pub(crate) const HOLD: Duration = LEASE.saturating_mul(20);
@@ -53,4 +55,9 @@ pub(crate) fn receipt_key() -> RecordKey {
 /// Where the record of a run stands.
 pub(crate) fn run_key(run: RunId) -> RecordKey {
     RecordKey::new("".into(), "idem.run".into(), Key::of(&run.to_string()).unwrap())
+}
+
+/// What the record of a receipt's run says.
+pub(crate) async fn verdict(process: &Process, receipt: &Receipt) -> Verdict {
+    process.idem.verdict(receipt.id()).await
 }

@@ -7,5 +7,6 @@ mod kit;
 
 mod cancelling;
 mod dispatching;
+mod judging;
 mod reclaiming;
 mod running;

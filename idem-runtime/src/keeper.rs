@@ -60,8 +60,8 @@ pub(crate) enum Job {
     Release(Arc<Attempt>),
     /// Free what a begin that was given up may have reserved.
     Forget { key: RecordKey, owner: Owner, lease: Duration },
-    /// Put back what a worker took and did not start.
-    GiveBack { key: RecordKey, seen: Head, by: Record, life: Duration, patience: Duration },
+    /// Put a run into another state, from one of those that were seen.
+    MoveRun { key: RecordKey, seen: [Head; 2], by: Record, life: Duration, patience: Duration },
     /// Store an outcome; the caller has it.
     Complete(Arc<Attempt>, Record),
 }

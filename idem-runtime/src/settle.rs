@@ -86,7 +86,12 @@ pub(crate) async fn may_begin_again(
 ) -> Result<bool, BackendError> {
     match attempt.terms().on_gone {
         OnGone::BeginAgain => Ok(true),
-        OnGone::ReadRun => Ok(!Box::pin(run_is_over(store, attempt, until)).await?),
+        OnGone::ReadRun => {
+            let is_over = Box::pin(run_is_over(store, attempt, until)).await?;
+            // The look has taken time.
+            let now = attempt.core().clock.now();
+            Ok(!is_over && attempt.with_tenure(|tenure| tenure.window_is_open(now)))
+        }
         OnGone::Stop => Ok(false),
     }
 }

@@ -11,6 +11,7 @@ use crate::backend::{BackendError, DynBackend};
 use crate::event::EventKind;
 use crate::idem::Core;
 use crate::protocol::Moment;
+use crate::protocol::transition::ReplaceReply;
 use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::settle::{Settled, free, longest_life, settled, store_outcome};
@@ -32,9 +33,9 @@ pub(super) async fn see_to(core: Arc<Core>, job: Job) {
             let _turn = turn.await;
             forget(&core, &key, owner, since.after(lease)).await;
         }
-        Job::GiveBack { key, seen, by, life, patience } => {
+        Job::MoveRun { key, seen, by, life, patience } => {
             let _turn = turn.await;
-            give_back(&core, &key, (seen, &by, life), since.after(patience)).await;
+            move_run(&core, &key, (seen, &by, life), since.after(patience)).await;
         }
         Job::Complete(attempt, outcome) => {
             let attempt = Ends(attempt);
@@ -93,14 +94,21 @@ async fn forget(core: &Core, key: &RecordKey, owner: Owner, gives_up: Moment) {
     persist(core, key, gives_up, release).await;
 }
 
-async fn give_back(
+async fn move_run(
     core: &Core,
     key: &RecordKey,
-    (seen, by, life): (Head, &Record, Duration),
+    (seen, by, life): ([Head; 2], &Record, Duration),
     gives_up: Moment,
 ) {
     let replace = |store: Arc<dyn DynBackend>, until| async move {
-        ask(core.clock, until, || store.replace(key, seen, by, life, None)).await.map(drop)
+        for seen in seen {
+            let replaced =
+                ask(core.clock, until, || store.replace(key, seen, by, life, None)).await?;
+            if replaced == ReplaceReply::Replaced {
+                break;
+            }
+        }
+        Ok(())
     };
     persist(core, key, gives_up, replace).await;
 }

@@ -121,7 +121,8 @@ impl<L: Liveness> Dispatch<L> {
     }
 
     /// How long the run may wait for a worker, at first or to be tried again, before it counts as lost.
-    /// More than zero, at most 3650 days; default: 1 h.
+    /// 1 ms to 3650 days; default: 1 h. A run of `spawn`, which waits for nobody, counts as lost after a
+    /// lease and the hold.
     pub fn queue_timeout(mut self, queue_timeout: Duration) -> Self {
         self.queue_timeout = queue_timeout;
         self
@@ -187,7 +188,8 @@ impl<L: Liveness> Dispatch<L> {
 
     fn times(&self, terms: &Terms) -> Times {
         let deadline = self.deadline.or(terms.deadline);
-        let hold = self.hold.unwrap_or_else(|| deadline.unwrap_or(HOLD).saturating_add(HOLD));
+        let by_deadline = || deadline.unwrap_or(HOLD).saturating_add(HOLD).min(LONGEST);
+        let hold = self.hold.unwrap_or_else(by_deadline);
         let queue_timeout = self.queue_timeout;
         Times { lease: terms.lease, ttl: terms.ttl, deadline, hold, queue_timeout }
     }
@@ -203,6 +205,8 @@ fn terms_of_dispatch(terms: &Terms) -> Terms {
         on_crash: OnCrash::Rerun,
         on_outage: OnOutage::Refuse,
         on_gone: OnGone::ReadRun,
+        // That of the builder is the run's.
+        deadline: None,
         ..*terms
     }
 }
@@ -224,8 +228,8 @@ impl Times {
                 ));
             }
         }
-        if queue_timeout.is_zero() {
-            return Some("the queue timeout is more than zero".to_owned());
+        if millis(queue_timeout) == 0 {
+            return Some("the queue timeout is at least a millisecond".to_owned());
         }
         [
             ("deadline", deadline.unwrap_or_default()),

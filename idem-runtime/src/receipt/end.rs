@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::give_back::GiveBack;
+use super::give_back::{GiveBack, move_run};
 use super::run_id::RunId;
 use super::run_record::{Dispatched, RunRecord, RunState};
 use super::store::RunStore;
@@ -14,8 +14,8 @@ use crate::codec::OWN;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, RunMove};
 use crate::observe::Source;
-use crate::protocol::transition::ReplaceReply;
-use crate::record::Flags;
+use crate::protocol::transition::{CompleteReply, ReplaceReply};
+use crate::record::{Flags, Head, State};
 use crate::run::stopped;
 use crate::value::{Encoded, Ending};
 
@@ -60,22 +60,19 @@ impl End<'_> {
         let replace = || core.store.replace(self.attempt.key(), seen, &by, record.life(), None);
         let replaced = ask(core.clock, self.store.until(), replace).await;
         self.attempt.end();
+        match &replaced {
+            Ok(_) => back.disarm(),
+            // Not known to be given back: the keeper goes on.
+            Err(_) => back.hand(state),
+        }
         self.attempt.seat().vacate();
         match replaced {
             Ok(ReplaceReply::Replaced) => {
-                back.disarm();
                 self.tell(name);
                 Ok(())
             }
-            Ok(ReplaceReply::Stands(_)) => {
-                back.disarm();
-                Err(self.error(ErrorKind::LeaseLost).await)
-            }
-            // Not known to be given back: the keeper goes on.
-            Err(_) => {
-                back.hand(state);
-                Ok(())
-            }
+            Ok(ReplaceReply::Stands(_)) => Err(self.error(ErrorKind::LeaseLost).await),
+            Err(_) => Ok(()),
         }
     }
 
@@ -88,12 +85,18 @@ impl End<'_> {
         let core = self.attempt.core();
         let state = RunState::Failed("it ran past its deadline".to_owned());
         let name = state.moved();
-        let record = RunRecord::ended(self.dispatch.clone(), state);
-        let outcome = record.completed(self.attempt.owner(), self.attempt.taken().number);
-        let complete = || core.store.complete(self.attempt.key(), &outcome, record.life());
-        // Otherwise its lease lapses, and it counts as one that may come back.
-        if ask(core.clock, self.store.until(), complete).await.is_ok() {
-            self.tell(name);
+        let (key, number) = (self.attempt.key(), self.attempt.taken().number);
+        let record = RunRecord::ended(self.dispatch.clone(), state.clone());
+        let outcome = record.completed(self.attempt.owner(), number);
+        let complete = || core.store.complete(key, &outcome, record.life());
+        match ask(core.clock, self.store.until(), complete).await {
+            Ok(CompleteReply::Stored | CompleteReply::AlreadyStored) => self.tell(name),
+            Ok(CompleteReply::Gone | CompleteReply::Refused(_)) => {}
+            Err(_) => {
+                let reserved = Head { state: State::Reserved, owner: self.attempt.owner() };
+                let failed = move_run(key, [reserved; 2], number, self.dispatch.clone(), state);
+                core.keeper.hand(core, failed);
+            }
         }
         self.error(kind).await
     }

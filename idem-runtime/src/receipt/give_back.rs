@@ -14,6 +14,8 @@ use crate::record_key::RecordKey;
 pub(super) struct GiveBack {
     core: Arc<Core>,
     key: RecordKey,
+    /// What the reservation took the place of.
+    before: Head,
     reserved: Head,
     number: u32,
     dispatch: Dispatched,
@@ -26,13 +28,14 @@ impl GiveBack {
     pub(super) fn new(
         core: &Arc<Core>,
         key: &RecordKey,
-        reservation: &Record,
+        (before, reservation): (Head, &Record),
         dispatch: &Dispatched,
         back: RunState,
     ) -> Self {
         Self {
             core: Arc::clone(core),
             key: key.clone(),
+            before,
             reserved: reservation.head(),
             number: reservation.attempt,
             dispatch: dispatch.clone(),
@@ -50,21 +53,10 @@ impl GiveBack {
         self.back = None;
     }
 
-    /// What puts the run into this state.
     fn job(&self, state: RunState) -> Job {
-        let record = match state.is_end() {
-            true => RunRecord::ended(self.dispatch.clone(), state),
-            false => RunRecord::waiting(self.dispatch.clone(), state),
-        };
-        let times = self.dispatch.times();
-        Job::GiveBack {
-            key: self.key.clone(),
-            seen: self.reserved,
-            by: record.completed(Owner::fresh(), self.number),
-            life: record.life(),
-            // Later the run counts as one whose worker has vanished.
-            patience: times.lease.saturating_add(times.hold),
-        }
+        // A reservation that is still on its way is refused by a new revision of what it would replace.
+        let seen = [self.reserved, self.before];
+        move_run(&self.key, seen, self.number, self.dispatch.clone(), state)
     }
 
     /// Leaves it to the keeper to put the run into this state, whether its body has been polled or not.
@@ -74,18 +66,42 @@ impl GiveBack {
     }
 }
 
+/// What puts a run into this state where one of these stands.
+pub(super) fn move_run(
+    key: &RecordKey,
+    seen: [Head; 2],
+    number: u32,
+    dispatch: Dispatched,
+    state: RunState,
+) -> Job {
+    let times = dispatch.times();
+    let record = match state.is_end() {
+        true => RunRecord::ended(dispatch, state),
+        false => RunRecord::waiting(dispatch, state),
+    };
+    Job::MoveRun {
+        key: key.clone(),
+        seen,
+        by: record.completed(Owner::fresh(), number),
+        life: record.life(),
+        // Later the run counts as one whose worker has vanished.
+        patience: times.lease.saturating_add(times.hold),
+    }
+}
+
 impl Drop for GiveBack {
     fn drop(&mut self) {
         let Some(back) = self.back.take() else { return };
         if self.attempt.as_ref().is_some_and(|attempt| attempt.has_started()) {
             return;
         }
-        // Nothing of it is renewed from now on.
+        // Nothing of it is renewed from now on; who comes to its seat finds the keeper at it.
         if let Some(attempt) = &self.attempt {
             attempt.end();
+        }
+        self.core.keeper.hand(&self.core, self.job(back));
+        if let Some(attempt) = &self.attempt {
             attempt.seat().vacate();
         }
-        let job = self.job(back);
-        self.core.keeper.hand(&self.core, job);
     }
 }

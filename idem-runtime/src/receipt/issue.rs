@@ -7,6 +7,7 @@ use tracing::Instrument;
 
 use super::Receipt;
 use super::dispatch::Dispatch;
+use super::give_back::move_run;
 use super::liveness::{Liveness, Verdict};
 use super::receipt_record::ReceiptRecord;
 use super::reclaim::{Judge, Reclaimed};
@@ -87,8 +88,8 @@ impl<L: Liveness> Dispatch<L> {
     ///
     /// # Errors
     /// The error of `enqueue`, and then no worker will start the run: unless one has already, which gives
-    /// the receipt, or the store does not take the cancel, which leaves one run at most all the same. A
-    /// refusal, as for [`spawn`](Self::spawn), in its type.
+    /// the receipt, or is faster than a cancel that the store does not take at once. A refusal, as for
+    /// [`spawn`](Self::spawn), in its type.
     pub async fn enqueue<E, F>(self, enqueue: F) -> Result<Receipt, E>
     where
         F: AsyncFnOnce(Run) -> Result<(), E>,
@@ -132,9 +133,13 @@ impl<L: Liveness> Dispatch<L> {
             });
             return Ok(old);
         };
-        // No loop: whatever stands now is the answer.
-        let again = Arrival { at: arrival.now(), ..arrival.clone() };
-        let issued = issue.begin(again).await;
+        // No loop: whatever stands now is the answer. Only what another call of this process read before
+        // the receipt was removed is not.
+        let again = || Arrival { at: arrival.now(), ..arrival.clone() };
+        let mut issued = issue.begin(again()).await;
+        if matches!(&issued, Ok(Issued::Found(receipt)) if receipt.id() == old.id()) {
+            issued = issue.begin(again()).await;
+        }
         let next = match &issued {
             Ok(Issued::Given(_)) => NextRun::Started,
             Ok(Issued::Found(_)) => NextRun::Found,
@@ -202,7 +207,15 @@ impl<F> Issue<'_, F> {
             Ok(Replaced::No(Some(state))) if !state.is_end() || has_result(&state) => {
                 Ok((run, dispatch))
             }
-            _ => Err(Refused::Queue(error)),
+            Ok(_) => Err(Refused::Queue(error)),
+            // The keeper goes on.
+            Err(_) => {
+                let core = &arrival.core;
+                let key = store.key(run);
+                let cancel = move_run(&key, [head; 2], 1, dispatch, RunState::Cancelled);
+                core.keeper.hand(core, cancel);
+                Err(Refused::Queue(error))
+            }
         }
     }
 

@@ -92,7 +92,7 @@ impl Seen {
             Self::Stands { run, since, .. } => match run.state {
                 RunState::Succeeded(_) => Verdict::Succeeded,
                 RunState::Failed(_) | RunState::Cancelled | RunState::Skipped => Verdict::Ended,
-                _ if *since < run.dispatch.times().queue_timeout => Verdict::Live,
+                _ if *since < run.may_wait() => Verdict::Live,
                 _ => Verdict::Ended,
             },
         }

@@ -64,7 +64,7 @@ impl RunStore<'_> {
             Seen::Unreadable | Seen::Held { lapsed: None, .. } => return Ok(false),
             Seen::Stands { run, .. } if run.state.is_end() => return Ok(is_lost(&run.state)),
             Seen::Stands { head, attempt, run, since } => {
-                let in_time = since < run.dispatch.times().queue_timeout;
+                let in_time = since < run.may_wait();
                 match judge {
                     Judge::Record if in_time => return Ok(false),
                     Judge::Record => ((head, attempt), run, QUEUE_TIMEOUT, None),

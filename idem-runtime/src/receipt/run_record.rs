@@ -148,10 +148,11 @@ impl Dispatched {
 }
 
 impl Times {
-    /// How long the record of a run lives on in a state that is not its last. A receipt may be
-    /// completed as late as a lease and a ttl after the run's record was made, and lives for a ttl.
+    /// How long the record of a run lives on in a state that is not its last: for as long as it may wait,
+    /// and as long as a receipt names it. That may be completed as late as a lease and a ttl after the
+    /// run's record was made, and lives for a ttl.
     pub(crate) fn life_of_state(&self) -> Duration {
-        self.ttl.saturating_add(self.lease).saturating_mul(2)
+        self.ttl.saturating_add(self.lease).saturating_mul(2).max(self.queue_timeout)
     }
 
     /// How long the end of a run is kept: longer than the receipt that names it, and than the window
@@ -200,6 +201,16 @@ impl RunRecord {
     pub(crate) fn ended(dispatch: Dispatched, state: RunState) -> Self {
         let life = dispatch.times().life_of_end();
         Self::new(dispatch, state, life)
+    }
+
+    /// How long it may wait in this state before it counts as lost. One that its own process was about to
+    /// start is missed no later than one whose worker has vanished.
+    pub(crate) fn may_wait(&self) -> Duration {
+        let times = self.dispatch.times();
+        match self.state {
+            RunState::Accepted => times.lease.saturating_add(times.hold),
+            _ => times.queue_timeout,
+        }
     }
 
     pub(crate) fn life(&self) -> Duration {
@@ -258,8 +269,8 @@ impl Seen {
             let lapsed = has_lapsed(record, left).then(|| record.retention().saturating_sub(left));
             return Some(Self::Held { head, attempt, run, lapsed });
         }
-        // More than it was given: somebody else has set it, and nobody knows since when it stands.
-        let since = run.life().checked_sub(left)?;
+        // More than it was given, by a store whose clock was set back: it counts as new.
+        let since = run.life().saturating_sub(left);
         Some(Self::Stands { head, attempt, run, since })
     }
 }

@@ -149,13 +149,18 @@ impl Worker {
             }
             seen => return Ok(Err(seen.status())),
         };
+        // Its own process has the body.
+        if back.is_none() && state == RunState::Accepted {
+            return Ok(Err(RunStatus::Accepted));
+        }
         let receipt = dispatch.receipt_key(&key);
         let failed = |error| Error::about(ErrorKind::Backend, &receipt, shown).because(error);
         let terms = terms_of_run(&core.defaults, &dispatch, on_lost);
         let life = reservation_life(terms.lease, terms.retention);
         let reservation = RunRecord::new(dispatch.clone(), RunState::Running, life)
             .reservation(Owner::fresh(), number);
-        let mut back = GiveBack::new(&core, &key, &reservation, &dispatch, back.unwrap_or(state));
+        let mut back =
+            GiveBack::new(&core, &key, (seen, &reservation), &dispatch, back.unwrap_or(state));
         // Counted from before the first try, as for every owner.
         let sent = core.clock.now();
         let deadline = Tenure::taken(terms.lease, terms.ttl, sent).deadline();

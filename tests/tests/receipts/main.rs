@@ -10,3 +10,4 @@ mod dispatching;
 mod judging;
 mod reclaiming;
 mod running;
+mod unanswered;

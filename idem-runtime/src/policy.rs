@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::record::Owner;
+
 /// What a call does that finds another one of its key in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -154,6 +156,14 @@ impl Terms {
             return Some("a wait is longer than zero; to fail at once, use `reject`".to_owned());
         }
         None
+    }
+
+    /// The owner of a new attempt: that of a dispatch is the id of its run.
+    pub(crate) fn fresh_owner(&self) -> Owner {
+        match self.on_gone {
+            OnGone::ReadRun => Owner::unguessable(),
+            OnGone::BeginAgain | OnGone::Stop => Owner::fresh(),
+        }
     }
 
     /// The longest a duplicate waits, counted from its arrival; `None`: it does not.

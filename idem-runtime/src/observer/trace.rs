@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::backend::BackendError;
-use crate::event::{Event, EventKind, Observer};
+use crate::event::{Event, EventKind, Observer, RunMove};
 
 /// Writes every event to `tracing`, target `idem`, with the fields `event`, `operation` and `key`.
 ///
@@ -97,6 +97,7 @@ fn dispatched(event: &Event<'_>) {
             discarded = discarded,
             next = ?next
         ),
+        EventKind::RunMoved { state: RunMove::Failed } => emit!(warn, event, "a run failed"),
         EventKind::RunMoved { state } => emit!(debug, event, "a run moved on", state = ?state),
         _ => {}
     }

@@ -34,7 +34,8 @@ pub enum Ran<T, E> {
 
 impl<T, E> Ran<T, E> {
     /// Whether the run has ended, so that the queue need not hand it out any more. Otherwise it should,
-    /// not sooner than a lease later; likewise after an error of [`run`](Attach::run) that is retryable.
+    /// not sooner than a lease later; likewise after an error of [`run`](Attach::run), unless that
+    /// [`may_have_run`](Error::may_have_run): then it has ended here.
     ///
     /// A run that another worker has may yet be given back, by a worker that could not start it.
     #[must_use]
@@ -80,7 +81,7 @@ impl Attach {
     /// as failed with its error's text (its first 4 KiB). Inside, [`lease()`](crate::lease) is that of the run. Of all
     /// workers that are handed a run, one starts it.
     ///
-    /// A panic ends the run as failed and goes on. Dropped while `body` runs, the lease lapses and the run
+    /// A panic ends the run as failed and goes on through this call. Dropped while `body` runs, the lease lapses and the run
     /// counts as one that may come back until its hold is over; dropped before that, it goes back to where
     /// it was.
     ///

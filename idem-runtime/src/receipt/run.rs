@@ -45,7 +45,7 @@ pub enum RunStatus {
     /// Its worker has not been heard of for longer than its lease.
     #[non_exhaustive]
     Lapsed {
-        /// Since when.
+        /// How long ago its lease ended.
         since: Duration,
     },
     /// It has a result.

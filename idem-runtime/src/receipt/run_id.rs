@@ -10,9 +10,8 @@ use crate::record::Owner;
 
 /// Names one run: 16 random bytes, as text 32 hexadecimal digits.
 ///
-/// It is no secret: the runs that a process dispatches one after the other have ids that follow each
-/// other. Who may look at a run has to be checked by what it is about. With serde it is its text, so that
-/// it can travel in a queue's message.
+/// Nobody can guess it, and whoever has it can look at the run and cancel it. With serde it is its text, so
+/// that it can travel in a queue's message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(Owner);

@@ -162,8 +162,7 @@ impl Attempt {
 
     /// The reservation as the store would hold it, for a begin after *gone*.
     pub(crate) fn reservation(&self) -> Record {
-        Record { attempt: self.taken.number, ..self.record(State::Reserved) }
-            .remembered_for(lock(&self.progress).remembered)
+        self.record(State::Reserved).remembered_for(lock(&self.progress).remembered)
     }
 
     /// The record of an outcome of this attempt.

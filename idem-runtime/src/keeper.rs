@@ -89,7 +89,7 @@ impl Keeper {
 
     /// Has an attempt looked at by `late`. Wakes the keeper only if that is before its next tick.
     pub(crate) fn attend(&self, core: &Arc<Core>, late: Moment) {
-        if late != Moment::NEVER && self.agenda.is_news(late) {
+        if self.agenda.is_news(late) {
             self.start(core);
             self.wake.notify_one();
         }
@@ -251,4 +251,19 @@ fn tick(core: &Arc<Core>) -> Moment {
     }
     renew::start(core, renewals);
     keeper.agenda.close(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_did_not_start_is_started_by_the_next_reservation() {
+        let keeper = Keeper::new(Place::Thread);
+        assert!(keeper.agenda.is_news(Moment::from_nanos(1)));
+        keeper.started.store(true, Ordering::Release);
+        keeper.not_started(&std::io::Error::other("no more threads"));
+        assert!(keeper.agenda.is_news(Moment::from_nanos(2)), "nobody would wake it");
+        assert!(!keeper.started.load(Ordering::Acquire));
+    }
 }

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
-use idem_runtime::Fingerprint;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use idem_runtime::record::{Flags, Owner, Payload, Record, Standing, State};
+use idem_runtime::{Fingerprint, Key, RecordKey};
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
@@ -135,4 +138,49 @@ fn with_state(good: &[u8], state: u8) -> Vec<u8> {
     let mut bytes = good.to_vec();
     bytes[1] = state;
     bytes
+}
+
+/// A value and a key may be confidential.
+#[test]
+fn what_is_shown_names_no_key_and_no_value() {
+    let payload = Payload::of(|out| {
+        out.extend_from_slice(b"secret");
+        Ok::<(), ()>(())
+    });
+    let flags = Flags::ERROR.with(Flags::NOT_KEPT);
+    let record = Record { payload: payload.unwrap(), flags, ..reservation() };
+    let shown = format!("{record:?}");
+    for part in
+        ["Owner(30313233343536373839616263646566)", "Payload(6 bytes)", r#"{"error", "not kept"}"#]
+    {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    let key = RecordKey::new("shop".into(), "charge".into(), Key::of("secret").unwrap());
+    assert_eq!(key.key_tag(), blake3::hash(b"secret").to_hex()[..8]);
+    assert_eq!(format!("{key:?}"), format!("RecordKey(charge, #{})", key.key_tag()));
+}
+
+/// Two names are one exactly if all their parts are.
+#[test]
+fn each_part_of_a_name_tells_records_apart() {
+    let name = |prefix: &str, operation: &'static str, key: &str| {
+        RecordKey::new(prefix.into(), operation.into(), Key::of(key).unwrap())
+    };
+    let one = name("shop", "charge", "k");
+    assert_eq!(one, name("shop", "charge", "k"));
+    assert_eq!(one.local_hash(), name("shop", "charge", "k").local_hash());
+    for other in
+        [name("bar", "charge", "k"), name("shop", "refund", "k"), name("shop", "charge", "l")]
+    {
+        assert_ne!(one, other);
+    }
+    assert_eq!((one.prefix(), one.operation(), one.key()), ("shop", "charge", "k"));
+    assert_eq!(name("", "charge", "k").prefix(), "");
+    // What maps and shards go by.
+    let names: Vec<_> = (0..100_u32).map(|n| name("", "charge", &n.to_string())).collect();
+    let hashes: HashSet<_> = names.iter().map(RecordKey::local_hash).collect();
+    assert_eq!(hashes.len(), names.len());
+    let hasher = RandomState::new();
+    let hashes: HashSet<_> = names.iter().map(|name| hasher.hash_one(name)).collect();
+    assert_eq!(hashes.len(), names.len());
 }

@@ -64,6 +64,8 @@ async fn lease_inside_the_body() {
         let call = process.idem.call("op").key(&("tenant", round)).run(|handle| async move {
             let lease = lease().unwrap();
             assert_eq!(lease.key(), handle.key());
+            let shown = format!("{lease:?}");
+            assert!(shown.contains("attempt: 1") && !shown.contains("tenant"), "{shown}");
             let first = lease.time_left();
             sleep(LEASE / 10).await;
             assert_eq!(first - lease.time_left(), LEASE / 10);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use idem_runtime::backend::Backend;
 use idem_runtime::{Error, ErrorKind, Key, OnDrop, OnLost, Outcome, RecordKey};
@@ -69,6 +70,14 @@ async fn cancel_drops_the_action_when_its_lease_is_at_risk() {
     assert!(a.events.has("lease_at_risk"));
 }
 
+/// The store forgets the key, whoever has it.
+async fn forget(world: &World) {
+    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
+    let found = world.store.peek(&key).await.unwrap().unwrap();
+    let owner = found.standing.record().unwrap().owner;
+    world.store.release(&key, owner).await.unwrap();
+}
+
 /// Lost is enough, too: the store forgot the key and another has it, well before any lease deadline.
 #[tokio::test(start_paused = true)]
 async fn cancel_drops_the_action_when_its_key_is_another_s() {
@@ -80,10 +89,7 @@ async fn cancel_drops_the_action_when_its_key_is_another_s() {
         call.run(|_| std::future::pending::<Result<u64, Error>>()).await
     });
     eventually("A is renewed", || a.events.has("renewed")).await;
-    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
-    let found = world.store.peek(&key).await.unwrap().unwrap();
-    let owner = found.standing.record().unwrap().owner;
-    world.store.release(&key, owner).await.unwrap();
+    forget(&world).await;
     let idem = b.idem.clone();
     let other = tokio::spawn(async move {
         idem.call("op").key("k").run(|_| std::future::pending::<Result<u64, Error>>()).await
@@ -93,6 +99,29 @@ async fn cancel_drops_the_action_when_its_key_is_another_s() {
     assert!(start.elapsed() <= LEASE / 4);
     assert!(!a.events.has("lease_at_risk"));
     other.abort();
+}
+
+/// A lost lease has no time left, whatever its deadline is; its token says so, too.
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_has_no_time_left() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let (events, store) = (a.events.clone(), world.clone());
+    let call = a.idem.call("op").key("k").run(|lease| async move {
+        eventually("A is renewed", || events.has("renewed")).await;
+        forget(&store).await;
+        let idem = b.idem.clone();
+        let other = tokio::spawn(async move {
+            idem.call("op").key("k").run(|_| std::future::pending::<Result<u64, Error>>()).await
+        });
+        eventually("A is told", || events.has("lease_lost")).await;
+        assert!(!events.has("lease_at_risk"));
+        assert_eq!(lease.time_left(), Duration::ZERO);
+        assert!(lease.token().is_cancelled());
+        other.abort();
+        Ok::<_, Error>(1_u64)
+    });
+    assert_eq!(call.await.unwrap_err().kind(), ErrorKind::LeaseLost);
 }
 
 /// At risk is enough: nobody else has called, and the action is dropped all the same.

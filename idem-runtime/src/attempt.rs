@@ -292,6 +292,7 @@ impl Attempt {
             return None;
         }
         progress.stage = Stage::Over;
+        progress.action_deadline = Moment::NEVER;
         self.attend(&progress);
         drop(progress);
         self.cancel_token();

@@ -50,8 +50,7 @@ impl Attempt {
         if matches!(progress.stage, Stage::Starting | Stage::Over) {
             return (Moment::NEVER, Moment::NEVER);
         }
-        let busy = progress.renewing || self.has_begin_under_way();
-        let (early, late) = if busy || progress.lost {
+        let (early, late) = if self.renews_nothing(progress) {
             (Moment::NEVER, Moment::NEVER)
         } else {
             (earliest(progress), progress.renewal_due)
@@ -77,13 +76,13 @@ impl Attempt {
             progress.told_at_risk = true;
             progress.tenure.observe(now);
             if self.terms.on_lost == OnLost::Cancel {
-                stopped |= self.set_stop(&mut progress, Stop::LeaseLost);
+                stopped = self.set_stop(&mut progress, Stop::LeaseLost);
             }
         }
         let too_long = now >= progress.action_deadline;
         if too_long {
             progress.action_deadline = Moment::NEVER;
-            stopped |= self.set_stop(&mut progress, Stop::Deadline);
+            self.set_stop(&mut progress, Stop::Deadline);
         }
         let renewal = if too_long { None } else { self.take_renewal(&mut progress, now) };
         let (early, next) = self.next_look(&progress);
@@ -106,13 +105,18 @@ impl Attempt {
     /// so the keeper has to watch it apart.
     pub(crate) fn deadline_of_its_own(&self) -> Option<Moment> {
         let progress = lock(&self.progress);
-        let runs = progress.lost && matches!(progress.stage, Stage::Running);
-        (runs && progress.action_deadline != Moment::NEVER).then_some(progress.action_deadline)
+        let deadline = progress.lost.then_some(progress.action_deadline);
+        deadline.filter(|deadline| *deadline != Moment::NEVER)
+    }
+
+    /// Whether no renewal is to be sent, however late it is: the last one has to be answered first, or
+    /// a begin after *gone*; or the key is another's.
+    fn renews_nothing(&self, progress: &Progress) -> bool {
+        progress.renewing || progress.lost || self.has_begin_under_way()
     }
 
     fn take_renewal(&self, progress: &mut Progress, now: Moment) -> Option<DueRenewal> {
-        let busy = progress.renewing || self.has_begin_under_way();
-        if busy || progress.lost || earliest(progress) > now {
+        if self.renews_nothing(progress) || earliest(progress) > now {
             return None;
         }
         let due = progress.renewal_due;

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
-mod batches;
 mod errors;
 mod handle;
 mod on_crash;
 mod on_duplicate;
 mod on_lost;
 mod on_outage;
+mod renewals;
 mod settling;

@@ -1,4 +1,4 @@
-//! Renewals that leave together: within one part of the store, and not too many at once.
+//! Renewals: which leave together, and when none leaves.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -9,8 +9,9 @@ use idem_runtime::protocol::transition::{
     BeginReply, CompleteReply, DiscardReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
 };
 use idem_runtime::record::{Found, Head, Owner, Record};
+use idem_runtime::testing::Operation;
 use idem_runtime::{Error, Idem, MemoryBackend, RecordKey};
-use idem_tests::LEASE;
+use idem_tests::{LEASE, World, eventually};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -125,4 +126,27 @@ async fn a_batch_renews_a_thousand_leases_at_the_most() {
         let sizes: Vec<_> = batches.iter().map(Vec::len).collect();
         assert_eq!(sizes, expected);
     }
+}
+
+/// While a begin after *gone* is under way, nothing is renewed beside it: the store would say *gone*
+/// again, and each time another begin would follow.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_renewed_beside_a_begin() {
+    let world = World::new();
+    let process = world.process();
+    let (faults, events, store) =
+        (process.faults.clone(), process.events.clone(), world.store.clone());
+    let call = process.idem.call("op").key("k").run(|_| async move {
+        faults.away(true);
+        sleep(LEASE * 2).await;
+        assert!(store.is_empty());
+        faults.fail_before(Operation::Begin, 1_000);
+        faults.away(false);
+        eventually("it is gone", || events.has("lease_gone")).await;
+        let sent = faults.sent(Operation::Renew);
+        sleep(LEASE * 5).await;
+        assert_eq!((faults.sent(Operation::Renew), events.count("lease_gone")), (sent, 1));
+        Ok::<_, Error>(1_u64)
+    });
+    assert_eq!(call.await.unwrap().value, 1);
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use idem_runtime::backend::Backend;
-use idem_runtime::{Error, ErrorKind, Key, OnDrop, OnLost, Outcome, RecordKey};
+use idem_runtime::{Error, ErrorKind, OnDrop, OnLost, Outcome};
 use idem_tests::{LEASE, Process, World, eventually};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+
+use super::gone::forget;
 
 /// Starts a call that runs for six leases and is cut off from the store from one half on; `B`
 /// takes the key as soon as it can. Gives the call and whether its body got to its end.
@@ -68,14 +69,6 @@ async fn cancel_drops_the_action_when_its_lease_is_at_risk() {
     assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
     assert!(!ended.load(Ordering::SeqCst), "the body was dropped at its next await");
     assert!(a.events.has("lease_at_risk"));
-}
-
-/// The store forgets the key, whoever has it.
-async fn forget(world: &World) {
-    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
-    let found = world.store.peek(&key).await.unwrap().unwrap();
-    let owner = found.standing.record().unwrap().owner;
-    world.store.release(&key, owner).await.unwrap();
 }
 
 /// Lost is enough, too: the store forgot the key and another has it, well before any lease deadline.

@@ -142,7 +142,7 @@ async fn a_keeper_that_connects_late_renews() {
 async fn a_release_is_repeated() {
     let world = World::new();
     let process = world.process_with(|builder| builder.lease(Duration::from_secs(3_600)));
-    process.faults.fail_before(Operation::Release, 20);
+    process.faults.fail_before(Operation::Release, 100);
     let failed = process.idem.call("op").key("k").run(|_| async { Err::<u64, _>(nowhere().await) });
     assert_eq!(failed.await.unwrap_err().kind(), ErrorKind::NotInstalled);
     eventually("the key is free", || world.store.is_empty()).await;

@@ -252,18 +252,3 @@ fn tick(core: &Arc<Core>) -> Moment {
     renew::start(core, renewals);
     keeper.agenda.close(next)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_that_did_not_start_is_started_by_the_next_reservation() {
-        let keeper = Keeper::new(Place::Thread);
-        assert!(keeper.agenda.is_news(Moment::from_nanos(1)));
-        keeper.started.store(true, Ordering::Release);
-        keeper.not_started(&std::io::Error::other("no more threads"));
-        assert!(keeper.agenda.is_news(Moment::from_nanos(2)), "nobody would wake it");
-        assert!(!keeper.started.load(Ordering::Acquire));
-    }
-}

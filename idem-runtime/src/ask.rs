@@ -114,8 +114,8 @@ mod tests {
     async fn a_caller_that_was_suspended_repeats_nothing_afterwards() {
         let (clock, tries) = (Clock::start(), Cell::new((0, Moment::ORIGIN)));
         let mut asking = std::pin::pin!(ask_in_vain(clock, &tries));
-        let first = poll_fn(|task| Poll::Ready(asking.as_mut().poll(task))).await;
-        assert!(first.is_pending());
+        let waits = poll_fn(|task| Poll::Ready(asking.as_mut().poll(task).is_pending()));
+        assert!(waits.await);
         tokio::time::advance(TIMEOUT).await;
         asking.await;
         assert_eq!(tries.get().0, 1);

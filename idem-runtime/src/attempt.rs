@@ -73,6 +73,13 @@ struct Progress {
     action_deadline: Moment,
 }
 
+impl Progress {
+    /// Whether the action runs and nothing has stopped it.
+    fn runs_on(&self) -> bool {
+        self.stage == Stage::Running && self.stop.is_none()
+    }
+}
+
 impl Attempt {
     pub(crate) fn new(
         seat: Seat,
@@ -164,8 +171,7 @@ impl Attempt {
 
     /// Whether the action runs and nothing has stopped it.
     pub(crate) fn runs_on(&self) -> bool {
-        let progress = lock(&self.progress);
-        progress.stage == Stage::Running && progress.stop.is_none()
+        lock(&self.progress).runs_on()
     }
 
     /// The reservation as the store would hold it, for a begin after *gone*.

@@ -165,6 +165,13 @@ fn with_state(good: &[u8], state: u8) -> Vec<u8> {
     bytes
 }
 
+#[test]
+fn a_flag_twice_is_a_flag() {
+    let both = Flags::ERROR.with(Flags::NOT_KEPT);
+    assert_eq!(both.with(Flags::ERROR), both);
+    assert!(both.contains(Flags::NOT_KEPT) && !Flags::ERROR.contains(both));
+}
+
 /// A value and a key may be confidential.
 #[test]
 fn what_is_shown_names_no_key_and_no_value() {

@@ -154,8 +154,7 @@ impl Attempt {
                 let may_begin = progress.tenure.gone(now);
                 progress.forfeited |= matches!(progress.stage, Stage::Starting | Stage::Asking);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
-                let runs = progress.stage == Stage::Running && progress.stop.is_none();
-                if runs && may_begin && self.terms.on_gone != OnGone::Stop {
+                if progress.runs_on() && may_begin {
                     self.reserving_again.store(true, Ordering::SeqCst);
                     after = AfterReply::ReserveAgain;
                 }

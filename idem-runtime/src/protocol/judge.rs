@@ -60,7 +60,7 @@ pub fn agree(one: Fingerprint, other: Fingerprint) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Owner;
+    use crate::record::{Owner, Payload};
 
     const MINE: Fingerprint = Fingerprint::from_bytes([1; 16]);
     const OTHER: Fingerprint = Fingerprint::from_bytes([2; 16]);
@@ -69,6 +69,11 @@ mod tests {
     /// A reservation that is remembered for ten seconds.
     fn reservation(fingerprint: Fingerprint) -> Record {
         Record::reservation(Owner::from_bytes([3; 16]), fingerprint, 0).remembered_for(SECOND * 10)
+    }
+
+    fn outcome(fingerprint: Fingerprint) -> Record {
+        let payload = Payload::of(|_| Ok::<(), ()>(())).unwrap();
+        Record { state: State::Completed, payload, ..reservation(fingerprint) }
     }
 
     fn found(record: Record, left: Duration) -> Found {
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn other_arguments_are_a_mismatch_whatever_the_state() {
-        let completed = Record { state: State::Completed, ..reservation(OTHER) };
+        let completed = outcome(OTHER);
         for (record, left) in
             [(completed, SECOND), (reservation(OTHER), SECOND), (reservation(OTHER), SECOND * 11)]
         {
@@ -101,7 +106,13 @@ mod tests {
 
     #[test]
     fn an_outcome_does_not_lapse() {
-        let record = Record { state: State::Completed, ..reservation(MINE) };
+        let record = outcome(MINE);
+        assert_eq!(judge(&found(record.clone(), SECOND), MINE), Verdict::Completed(&record));
+    }
+
+    #[test]
+    fn a_damaged_outcome_is_one_for_all_arguments() {
+        let record = Record { payload: Payload::EMPTY, ..outcome(OTHER) };
         assert_eq!(judge(&found(record.clone(), SECOND), MINE), Verdict::Completed(&record));
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use idem_runtime::testing::Operation;
 use idem_runtime::{Error, ErrorKind, Idem, MemoryBackend, Source, idempotent, lease, observe};
 use idem_tests::{LEASE, World, eventually};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 #[idempotent(name = "echo", key = key)]
 async fn echo(key: &str) -> Result<String, Error> {
@@ -116,7 +116,7 @@ async fn the_token_is_cancelled_at_risk() {
         assert!(!token.is_cancelled(), "a lease that is renewed is not at risk");
         faults.away(true);
         let start = Instant::now();
-        token.cancelled().await;
+        timeout(LEASE * 2, token.cancelled()).await.expect("it is cancelled");
         faults.away(false);
         Ok::<_, Error>(u64::try_from(start.elapsed().as_millis()).unwrap())
     });

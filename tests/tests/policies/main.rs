@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
 mod errors;
+mod gone;
 mod handle;
 mod on_crash;
 mod on_duplicate;
@@ -10,3 +11,4 @@ mod on_lost;
 mod on_outage;
 mod renewals;
 mod settling;
+mod window;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use idem_runtime::backend::Backend;
-use idem_runtime::{Error, ErrorKind, Key, OnDrop, OnLost, Outcome, RecordKey};
+use idem_runtime::{Error, ErrorKind, OnDrop, OnLost, Outcome};
 use idem_tests::{LEASE, Process, World, eventually};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+
+use super::gone::forget;
 
 /// Starts a call that runs for six leases and is cut off from the store from one half on; `B`
 /// takes the key as soon as it can. Gives the call and whether its body got to its end.
@@ -101,6 +102,25 @@ async fn cancel_drops_the_action_when_its_key_is_another_s() {
     other.abort();
 }
 
+/// Each time that a lease is at risk is told, and once.
+#[tokio::test(start_paused = true)]
+async fn each_risk_is_told() {
+    let process = World::new().process();
+    let faults = process.faults.clone();
+    let outcome = process.idem.call("op").key("k").run(|_| async move {
+        for _ in 0..3 {
+            faults.away(true);
+            sleep(LEASE * 3).await;
+            faults.away(false);
+            sleep(LEASE).await;
+        }
+        Ok::<_, Error>(1_u64)
+    });
+    assert!(outcome.await.unwrap().stored);
+    assert_eq!(process.events.count("lease_at_risk"), 3);
+    assert_eq!(process.events.count("lease_gone"), 3);
+}
+
 /// A lost lease has no time left, whatever its deadline is; its token says so, too.
 #[tokio::test(start_paused = true)]
 async fn a_lost_lease_has_no_time_left() {
@@ -137,7 +157,8 @@ async fn cancel_settles_the_key_by_on_drop() {
             std::future::pending::<()>().await;
             Ok::<_, Error>(1_u64)
         });
-        assert_eq!(stopped.await.unwrap_err().kind(), ErrorKind::LeaseLost);
+        let stopped = timeout(LEASE * 2, stopped).await.expect("it is woken");
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::LeaseLost);
         assert!(start.elapsed() >= LEASE - LEASE / 10 && start.elapsed() < LEASE);
         process.faults.away(false);
         let release = idem_runtime::testing::Operation::Release;

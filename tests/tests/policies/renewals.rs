@@ -10,8 +10,10 @@ use idem_runtime::protocol::transition::{
 };
 use idem_runtime::record::{Found, Head, Owner, Record};
 use idem_runtime::testing::Operation;
-use idem_runtime::{Error, Idem, MemoryBackend, RecordKey};
-use idem_tests::{LEASE, World, eventually};
+use idem_runtime::{
+    Error, ErrorKind, Fingerprint, Idem, Key, MemoryBackend, OnDuplicate, RecordKey,
+};
+use idem_tests::{LEASE, TTL, World, eventually};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -89,16 +91,22 @@ impl Backend for Parted {
     }
 }
 
-/// The first round of renewals of a call for each of `keys`, all made at once.
-async fn first_round(keys: impl Iterator<Item = String>) -> Vec<Vec<u64>> {
+/// The renewals of a call for each of `keys`, which each begin `apart` after the one before and run
+/// for `takes`; the smaller batches first.
+async fn batches(
+    keys: impl Iterator<Item = String>,
+    apart: Duration,
+    takes: Duration,
+) -> Vec<Vec<u64>> {
     let store = Parted::default();
     let idem = Idem::builder().backend(store.clone()).lease(LEASE).keeper_as_task().build();
     let (idem, mut calls) = (idem.unwrap(), JoinSet::new());
-    for key in keys {
+    for (key, n) in keys.zip(0..) {
         let idem = idem.clone();
         calls.spawn(async move {
-            let call = idem.call("op").key(&key).run(|_| async {
-                sleep(LEASE / 3).await;
+            sleep(apart * n).await;
+            let call = idem.call("op").key(&key).run(|_| async move {
+                sleep(takes).await;
                 Ok::<_, Error>(1_u64)
             });
             assert!(call.await.unwrap().stored);
@@ -108,6 +116,11 @@ async fn first_round(keys: impl Iterator<Item = String>) -> Vec<Vec<u64>> {
     let mut batches = store.batches.lock().unwrap().clone();
     batches.sort_by_key(Vec::len);
     batches
+}
+
+/// The first round of the renewals of calls that all begin at once.
+async fn first_round(keys: impl Iterator<Item = String>) -> Vec<Vec<u64>> {
+    batches(keys, Duration::ZERO, LEASE / 3).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,25 +141,89 @@ async fn a_batch_renews_a_thousand_leases_at_the_most() {
     }
 }
 
-/// While a begin after *gone* is under way, nothing is renewed beside it: the store would say *gone*
-/// again, and each time another begin would follow.
+/// What is due within a sixteenth of an interval goes along; what is due later waits for its time.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_renewed_beside_a_begin() {
+async fn renewals_leave_together_if_they_are_all_but_due() {
+    let interval = LEASE / 4;
+    for (apart, expected) in [(interval / 20, vec![2; 7]), (interval / 10, vec![1; 14])] {
+        let keys = ["a", "aa"].map(str::to_owned).into_iter();
+        let batches = batches(keys, apart, interval * 15 / 2).await;
+        let sizes: Vec<_> = batches.iter().map(Vec::len).collect();
+        assert_eq!(sizes, expected, "{apart:?} apart");
+    }
+}
+
+/// A renewal that leaves more than a tenth of an interval late is reported.
+#[tokio::test(start_paused = true)]
+async fn a_tenth_of_an_interval_is_not_late() {
+    let interval = LEASE / 4;
+    for (late, reported) in [(interval / 10, 0), (interval / 10 + Duration::from_millis(1), 1)] {
+        let process = World::new().process();
+        let call = process.idem.call("op").key("k").run(|_| async move {
+            sleep(interval / 2).await;
+            // The machine stands still.
+            tokio::time::advance(interval / 2 + late).await;
+            eventually("it is renewed", || process.events.has("renewed")).await;
+            Ok::<_, Error>(process.events.count("renewed_late") as u64)
+        });
+        assert_eq!(call.await.unwrap().value, reported, "{late:?} late");
+    }
+}
+
+/// A renewal that finds its own outcome, which its caller has not heard of yet, has lost nothing.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_meets_its_own_outcome_is_no_loss() {
+    let process = World::new().process();
+    let mut renewal = process.faults.hold_before(Operation::Renew);
+    let mut completion = process.faults.hold_after(Operation::Complete);
+    let idem = process.idem.clone();
+    let call = tokio::spawn(async move {
+        let call = idem.call("op").key("k").run(|_| async {
+            sleep(LEASE / 4 + LEASE / 50).await;
+            Ok::<_, Error>(1_u64)
+        });
+        call.await
+    });
+    renewal.arrived().await;
+    completion.arrived().await;
+    renewal.open();
+    sleep(LEASE / 50).await;
+    completion.open();
+    assert!(call.await.unwrap().unwrap().stored);
+    assert!(!process.events.has("lease_lost") && !process.events.has("renewal_failed"));
+}
+
+/// A takeover whose key is another's by the time that reconcile answers is not renewed until then. Its
+/// call keeps its seat: it is the one that begins anew.
+#[tokio::test(start_paused = true)]
+async fn a_lost_takeover_is_not_renewed() {
     let world = World::new();
     let process = world.process();
-    let (faults, events, store) =
-        (process.faults.clone(), process.events.clone(), world.store.clone());
-    let call = process.idem.call("op").key("k").run(|_| async move {
-        faults.away(true);
-        sleep(LEASE * 2).await;
-        assert!(store.is_empty());
-        faults.fail_before(Operation::Begin, 1_000);
-        faults.away(false);
-        eventually("it is gone", || events.has("lease_gone")).await;
+    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
+    let dead = Record::reservation(Owner::fresh(), Fingerprint::NONE, 0).remembered_for(TTL);
+    world.store.begin(&key, &dead, LEASE).await.unwrap();
+    sleep(LEASE).await;
+    let (faults, events) = (process.faults.clone(), process.events.clone());
+    let (idem, store) = (process.idem.clone(), world.store.clone());
+    let ask = async move {
+        eventually("it is renewed", || events.has("renewed")).await;
+        let found = store.peek(&key).await.unwrap().unwrap();
+        let other = Record::reservation(Owner::fresh(), Fingerprint::NONE, 0);
+        let seen = found.standing.record().unwrap().head();
+        store.replace(&key, seen, &other, TTL, None).await.unwrap();
+        eventually("it is told", || events.has("lease_lost")).await;
         let sent = faults.sent(Operation::Renew);
-        sleep(LEASE * 5).await;
-        assert_eq!((faults.sent(Operation::Renew), events.count("lease_gone")), (sent, 1));
-        Ok::<_, Error>(1_u64)
-    });
-    assert_eq!(call.await.unwrap().value, 1);
+        sleep(LEASE * 3).await;
+        assert_eq!(faults.sent(Operation::Renew), sent);
+        let duplicate = tokio::spawn(async move {
+            let call = idem.call("op").key("k").on_duplicate(OnDuplicate::Reject);
+            call.run(|_| async { Ok::<_, Error>(1_u64) }).await
+        });
+        assert_eq!(duplicate.await.unwrap().unwrap_err().kind(), ErrorKind::InProgress);
+        assert_eq!(faults.sent(Operation::Begin), 1);
+        Ok::<Option<u64>, Error>(None)
+    };
+    let call = process.idem.call("op").key("k").on_duplicate(OnDuplicate::Reject);
+    let refused = call.run_reconciling(ask, |_| async { Ok::<_, Error>(1) }).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InProgress);
 }

@@ -154,7 +154,7 @@ impl Attempt {
                 let may_begin = progress.tenure.gone(now);
                 progress.forfeited |= matches!(progress.stage, Stage::Starting | Stage::Asking);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
-                if progress.runs_on() && may_begin {
+                if progress.runs_on() && may_begin && self.terms.on_gone != OnGone::Stop {
                     self.reserving_again.store(true, Ordering::SeqCst);
                     after = AfterReply::ReserveAgain;
                 }

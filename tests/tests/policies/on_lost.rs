@@ -71,14 +71,6 @@ async fn cancel_drops_the_action_when_its_lease_is_at_risk() {
     assert!(a.events.has("lease_at_risk"));
 }
 
-/// The store forgets the key, whoever has it.
-async fn forget(world: &World) {
-    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
-    let found = world.store.peek(&key).await.unwrap().unwrap();
-    let owner = found.standing.record().unwrap().owner;
-    world.store.release(&key, owner).await.unwrap();
-}
-
 /// Lost is enough, too: the store forgot the key and another has it, well before any lease deadline.
 #[tokio::test(start_paused = true)]
 async fn cancel_drops_the_action_when_its_key_is_another_s() {

@@ -167,7 +167,8 @@ fn unknown(url: &Url, known: &[&str]) -> Option<String> {
 
 /// Behind a question mark in a password stands the rest of it, and the host: that is not repeated.
 fn no_setting(url: &Url, name: &str) -> ConnectError {
-    if url.query().is_some_and(|settings| settings.contains('@')) {
+    let behind = [url.query(), url.fragment()];
+    if url.fragment().is_some() || behind.iter().flatten().any(|text| text.contains('@')) {
         return unusable(&format!("an address has no such setting{IN_A_PASSWORD}"));
     }
     unusable(&format!("an address has no setting `{name}` here"))
@@ -292,6 +293,18 @@ mod tests {
         for address in ["rediss://host", "rediss-cluster://host", "rediss-sentinel://h?master=m"] {
             let told = Address::parse(address).expect_err(address).to_string();
             assert!(told.contains("feature `tls`"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_question_mark_in_a_password_is_not_repeated() {
+        for address in
+            ["redis://a:?secret@host", "redis://a:?secret#2@host", "redis://?secret#@host"]
+        {
+            let Err(error) = Address::parse(address).map_err(|error| error.to_string()) else {
+                panic!("{address} was taken")
+            };
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 }

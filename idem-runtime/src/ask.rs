@@ -97,15 +97,25 @@ mod tests {
         let (clock, tries) = (Clock::start(), Cell::new((0, Moment::ORIGIN)));
         ask_in_vain(clock, &tries).await;
         let (count, last) = tries.get();
-        assert!(count > 5, "{count} tries");
+        // Seven within the first second at the latest, then two to four a second.
+        assert!((6..=15).contains(&count), "{count} tries");
         assert_eq!(last, Moment::ORIGIN.after(TIMEOUT - FIRST_PAUSE));
+    }
+
+    #[test]
+    fn pauses_differ_by_up_to_a_half() {
+        let pauses: Vec<_> = (0..1_000).map(|_| jittered(TIMEOUT)).collect();
+        assert!(pauses.iter().all(|pause| (TIMEOUT / 2..TIMEOUT).contains(pause)));
+        let longest = pauses.iter().max().unwrap();
+        assert!(*longest > TIMEOUT / 4 * 3, "{longest:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_caller_that_was_suspended_repeats_nothing_afterwards() {
         let (clock, tries) = (Clock::start(), Cell::new((0, Moment::ORIGIN)));
         let mut asking = std::pin::pin!(ask_in_vain(clock, &tries));
-        poll_fn(|task| Poll::Ready(assert!(asking.as_mut().poll(task).is_pending()))).await;
+        let waits = poll_fn(|task| Poll::Ready(asking.as_mut().poll(task).is_pending()));
+        assert!(waits.await);
         tokio::time::advance(TIMEOUT).await;
         asking.await;
         assert_eq!(tries.get().0, 1);

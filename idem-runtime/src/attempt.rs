@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::error::{Error, ErrorKind};
 use crate::event::EventKind;
 use crate::fingerprint::Fingerprint;
 use crate::flight::Seat;
@@ -60,6 +61,8 @@ struct Progress {
     /// A takeover that reconcile has not answered, or whose body has not started, is never
     /// released: that would forget the crash.
     must_lapse: bool,
+    /// The body has been polled, or is about to be.
+    started: bool,
     renewal_due: Moment,
     renewing: bool,
     told_at_risk: bool,
@@ -68,6 +71,13 @@ struct Progress {
     forfeited: bool,
     stop: Option<Stop>,
     action_deadline: Moment,
+}
+
+impl Progress {
+    /// Whether the action runs and nothing has stopped it.
+    fn runs_on(&self) -> bool {
+        self.stage == Stage::Running && self.stop.is_none()
+    }
 }
 
 impl Attempt {
@@ -82,6 +92,7 @@ impl Attempt {
             stage: Stage::Starting,
             remembered: taken.remembered,
             must_lapse: taken.takeover,
+            started: false,
             renewal_due: tenure.first_renewal(),
             renewing: false,
             told_at_risk: false,
@@ -140,6 +151,10 @@ impl Attempt {
         self.core().observers.tell(self.key(), kind);
     }
 
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        Error::about(kind, self.key(), self.core().observers.shown())
+    }
+
     /// Whether this attempt, or one whose body it was called in, runs under `key` of `core`.
     pub(crate) fn runs_under(&self, core: &Arc<Core>, key: &RecordKey) -> bool {
         (Arc::ptr_eq(self.core(), core) && self.key() == key && self.acts())
@@ -156,14 +171,12 @@ impl Attempt {
 
     /// Whether the action runs and nothing has stopped it.
     pub(crate) fn runs_on(&self) -> bool {
-        let progress = lock(&self.progress);
-        progress.stage == Stage::Running && progress.stop.is_none()
+        lock(&self.progress).runs_on()
     }
 
     /// The reservation as the store would hold it, for a begin after *gone*.
     pub(crate) fn reservation(&self) -> Record {
-        Record { attempt: self.taken.number, ..self.record(State::Reserved) }
-            .remembered_for(lock(&self.progress).remembered)
+        self.record(State::Reserved).remembered_for(lock(&self.progress).remembered)
     }
 
     /// The record of an outcome of this attempt.
@@ -216,6 +229,7 @@ impl Attempt {
             return Starting::NotYet;
         }
         progress.stage = Stage::Running;
+        progress.started = true;
         progress.must_lapse = false;
         if let Some(deadline) = self.terms.deadline {
             progress.action_deadline = now.after(deadline);
@@ -293,6 +307,7 @@ impl Attempt {
             return None;
         }
         progress.stage = Stage::Over;
+        progress.action_deadline = Moment::NEVER;
         self.attend(&progress);
         drop(progress);
         self.cancel_token();
@@ -302,6 +317,17 @@ impl Attempt {
     /// Whether the reservation may be freed, or has to lapse.
     pub(crate) fn may_release(&self) -> bool {
         !lock(&self.progress).must_lapse
+    }
+
+    /// Whether the body has been polled, or is about to be.
+    pub(crate) fn has_started(&self) -> bool {
+        lock(&self.progress).started
+    }
+
+    /// Whether the store has no record of this attempt, or another's: before its body ran.
+    pub(crate) fn is_forfeited(&self) -> bool {
+        let progress = lock(&self.progress);
+        progress.lost || progress.forfeited
     }
 
     /// Runs a rule of the owner's own account.

@@ -97,7 +97,7 @@ impl Arrival {
         let patience =
             self.at.after(self.terms.wait().unwrap_or_default()).after(self.core.store_timeout * 3);
         loop {
-            let owner = Owner::fresh();
+            let owner = self.terms.fresh_owner();
             // Counting from the arrival is early, and saves the common call a look at the clock.
             let sent = if waited { self.now() } else { self.at };
             let reservation = Record::reservation(owner, self.fingerprint, wall_ms());

@@ -19,9 +19,10 @@ mod reconcile;
 mod renew_while;
 mod settle;
 
-use action::{Action, Answer};
+pub(crate) use action::{Action, Answer, Replay};
 
 pub use renew_while::RenewWhile;
+pub(crate) use renew_while::attend;
 
 /// What is fixed about the calls of one function: its name, its settings, how its results are
 /// stored. Plain data, made while compiling.
@@ -198,7 +199,7 @@ impl<R, W: Copy> Running<R, W> {
         self.action.in_users_code(false);
         let Table { codec, version, .. } = self.table;
         match self.action.settle(source, ending, (codec, version)).await {
-            Ok(()) => outcome,
+            Ok(_) => outcome,
             Err(lost) => (self.table.refuse)(lost),
         }
     }

@@ -51,6 +51,8 @@ pub enum ErrorKind {
     Unreadable,
     /// The operation is done, but its value could not be kept.
     NotKept,
+    /// The run ended without a result, or nothing is known of it.
+    RunFailed,
     /// The action called itself with its own key.
     Reentrant,
     /// The `Idem` is shutting down and takes no new calls.
@@ -81,6 +83,9 @@ impl ErrorKind {
                 "it is done, but the stored outcome cannot be read back with this type, codec and version"
             }
             Self::NotKept => "it is done, but its value could not be kept for later calls",
+            Self::RunFailed => {
+                "the run has ended without a result; dispatch it again to start another"
+            }
             Self::Reentrant => {
                 "the action called itself with its own key, which would wait for itself"
             }

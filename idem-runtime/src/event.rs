@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::backend::BackendError;
 use crate::error::{ErrorKind, KeyShown};
+use crate::receipt::Verdict;
 use crate::record_key::RecordKey;
 
 /// Something that happened to one call or one lease.
@@ -55,6 +56,32 @@ pub enum Phase {
     Running,
     /// When its outcome was to be stored.
     Completing,
+}
+
+/// How a worker has moved a run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunMove {
+    /// It has a result.
+    Succeeded,
+    /// It has ended without one.
+    Failed,
+    /// Another run had its receipt's place.
+    Skipped,
+    /// It waits to be tried again.
+    GivenBack,
+}
+
+/// What came of the second begin of a dispatch that found a run which is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NextRun {
+    /// This call started a new run.
+    Started,
+    /// Another call was faster: this one has its receipt.
+    Found,
+    /// The call was refused; its error says why.
+    Refused,
 }
 
 /// What happened.
@@ -159,6 +186,31 @@ pub enum EventKind<'a> {
         /// What the store said.
         error: &'a BackendError,
     },
+    /// A dispatch was given the receipt of an earlier one.
+    #[non_exhaustive]
+    ReceiptReplayed {
+        /// Why: what its run was found to be, or what a call that would have started another was told.
+        verdict: Verdict,
+    },
+    /// A dispatch was given the receipt of a run whose worker has not been heard of, and may come back.
+    ReceiptHeld,
+    /// A dispatch found the receipt of a run that is over, and began once more.
+    #[non_exhaustive]
+    ReceiptReclaimed {
+        /// What the run was found to be.
+        verdict: Verdict,
+        /// Whether it was this call that removed the receipt.
+        discarded: bool,
+        /// What the second begin led to.
+        next: NextRun,
+    },
+    /// A worker has moved a run on, and the store has taken it; the operation is the one that was
+    /// dispatched. (What the keeper stores later is told as [`DeferredStored`](Self::DeferredStored).)
+    #[non_exhaustive]
+    RunMoved {
+        /// How.
+        state: RunMove,
+    },
     /// The caller's future was dropped while the action ran.
     AbandonedByDrop,
     /// The action panicked.
@@ -206,6 +258,10 @@ impl EventKind<'_> {
             Self::WindowClosed => "window_closed",
             Self::NotKept { .. } => "not_kept",
             Self::ReleaseFailed { .. } => "release_failed",
+            Self::ReceiptReplayed { .. } => "receipt_replayed",
+            Self::ReceiptHeld => "receipt_held",
+            Self::ReceiptReclaimed { .. } => "receipt_reclaimed",
+            Self::RunMoved { .. } => "run_moved",
             Self::AbandonedByDrop => "abandoned_by_drop",
             Self::Panicked => "panicked",
             Self::DeadlineExceeded => "deadline_exceeded",

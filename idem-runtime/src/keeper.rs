@@ -16,7 +16,7 @@ use crate::attempt::Attempt;
 use crate::backend::DynBackend;
 use crate::idem::Core;
 use crate::protocol::Moment;
-use crate::record::{Owner, Record};
+use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::run::stopped_at_deadline;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -60,6 +60,8 @@ pub(crate) enum Job {
     Release(Arc<Attempt>),
     /// Free what a begin that was given up may have reserved.
     Forget { key: RecordKey, owner: Owner, lease: Duration },
+    /// Put a run into another state, from one of those that were seen.
+    MoveRun { key: RecordKey, seen: [Head; 2], by: Record, life: Duration, patience: Duration },
     /// Store an outcome; the caller has it.
     Complete(Arc<Attempt>, Record),
 }
@@ -89,7 +91,7 @@ impl Keeper {
 
     /// Has an attempt looked at by `late`. Wakes the keeper only if that is before its next tick.
     pub(crate) fn attend(&self, core: &Arc<Core>, late: Moment) {
-        if late != Moment::NEVER && self.agenda.is_news(late) {
+        if self.agenda.is_news(late) {
             self.start(core);
             self.wake.notify_one();
         }
@@ -140,6 +142,12 @@ impl Keeper {
         }
     }
 
+    /// Nothing keeps: until the next reservation starts another one, leases end by themselves.
+    fn may_start_again(&self) {
+        self.agenda.clear();
+        self.started.store(false, Ordering::Release);
+    }
+
     /// The part of the store that a key is in now.
     fn group(&self, key: &RecordKey) -> u64 {
         self.store.get().map_or(0, |store| store.group(key))
@@ -159,7 +167,6 @@ fn keep_on_a_thread(core: Weak<Core>, ended: Ended) {
     }
 }
 
-/// The next reservation tries again; until then leases end by themselves.
 fn warn_not_started(error: &std::io::Error) {
     tracing::error!(target: "idem", %error, "the keeper's thread could not be started");
 }
@@ -194,8 +201,7 @@ struct Ended(Weak<Core>);
 impl Drop for Ended {
     fn drop(&mut self) {
         if let Some(core) = self.0.upgrade() {
-            core.keeper.agenda.clear();
-            core.keeper.started.store(false, Ordering::Release);
+            core.keeper.may_start_again();
         }
     }
 }
@@ -251,4 +257,19 @@ fn tick(core: &Arc<Core>) -> Moment {
     }
     renew::start(core, renewals);
     keeper.agenda.close(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_has_ended_is_started_by_the_next_reservation() {
+        let keeper = Keeper::new(Place::Thread);
+        assert!(keeper.agenda.is_news(Moment::from_nanos(1)));
+        keeper.started.store(true, Ordering::Release);
+        keeper.may_start_again();
+        assert!(keeper.agenda.is_news(Moment::from_nanos(2)), "nobody would wake it");
+        assert!(!keeper.started.load(Ordering::Acquire));
+    }
 }

@@ -48,6 +48,11 @@ impl Key {
         }
     }
 
+    /// The key with exactly this text, which another one had.
+    pub(crate) const fn from_text(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text that is stored, with its escapes.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -63,6 +63,9 @@ mod settle;
 mod observe;
 mod error;
 
+// Its receipt, where the work is done later.
+mod receipt;
+
 // What others see and do.
 mod event;
 mod observer;
@@ -93,7 +96,7 @@ pub use builder::{BuildError, Builder};
 pub use codec::Codec;
 pub use direct::{DirectCall, on_error};
 pub use error::{Error, ErrorKind};
-pub use event::{Event, EventKind, KeyText, Observer, Phase};
+pub use event::{Event, EventKind, KeyText, NextRun, Observer, Phase, RunMove};
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use idem::{AlreadyInstalled, Idem};
 pub use idem_macros::idempotent;
@@ -103,5 +106,8 @@ pub use memory::MemoryBackend;
 pub use observe::{Facts, Observed, Outcome, Source, observe};
 pub use operator::{Decided, Decision, Inspection, Status};
 pub use policy::{LEASE_RANGE, LONGEST, OnCrash, OnDrop, OnDuplicate, OnLost, OnOutage};
+pub use receipt::{
+    Attach, Dispatch, InvalidRunId, Liveness, Ran, Receipt, Run, RunId, RunStatus, Verdict,
+};
 pub use record_key::RecordKey;
 pub use shutdown::ShutdownReport;

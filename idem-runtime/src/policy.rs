@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::record::Owner;
+
 /// What a call does that finds another one of its key in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -79,6 +81,18 @@ pub const LEASE_RANGE: (Duration, Duration) =
 /// The longest ttl, deadline and retention: ten years.
 pub const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
 
+/// What an owner does that finds nothing where its reservation was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnGone {
+    /// It begins again, under the same owner.
+    #[default]
+    BeginAgain,
+    /// The owner of a receipt begins again unless the run that the receipt names is over.
+    ReadRun,
+    /// A run's worker ends: whoever asks for the run finds it gone, and starts another.
+    Stop,
+}
+
 /// What one call goes by, resolved from its attribute and the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
@@ -91,6 +105,7 @@ pub(crate) struct Terms {
     pub(crate) on_drop: OnDrop,
     pub(crate) on_crash: OnCrash,
     pub(crate) on_outage: OnOutage,
+    pub(crate) on_gone: OnGone,
 }
 
 impl Default for Terms {
@@ -106,6 +121,7 @@ impl Default for Terms {
             on_drop: OnDrop::default(),
             on_crash: OnCrash::default(),
             on_outage: OnOutage::default(),
+            on_gone: OnGone::default(),
         }
     }
 }
@@ -140,6 +156,14 @@ impl Terms {
             return Some("a wait is longer than zero; to fail at once, use `reject`".to_owned());
         }
         None
+    }
+
+    /// The owner of a new attempt: that of a dispatch is the id of its run.
+    pub(crate) fn fresh_owner(&self) -> Owner {
+        match self.on_gone {
+            OnGone::ReadRun => Owner::unguessable(),
+            OnGone::BeginAgain | OnGone::Stop => Owner::fresh(),
+        }
     }
 
     /// The longest a duplicate waits, counted from its arrival; `None`: it does not.

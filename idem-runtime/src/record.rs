@@ -85,7 +85,7 @@ pub struct Record {
     pub codec: u8,
     /// The attribute's `version`; 0 in a reservation.
     pub value_version: u32,
-    /// The encoded outcome; empty in a reservation.
+    /// The encoded outcome; empty in a reservation, but for what that of a run carries along.
     pub payload: Payload,
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::ask::ask;
+use crate::ask::{ask, no_answer};
 use crate::attempt::{Attempt, Starting, Stop};
-use crate::backend::Renewal;
+use crate::backend::{BackendError, Boxed, Renewal};
 use crate::begin::{Arrival, Start};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Phase};
-use crate::policy::OnDrop;
+use crate::policy::{OnDrop, OnGone};
+use crate::protocol::Moment;
 use crate::protocol::transition::RenewReply;
 use crate::settle::abandon;
 
@@ -64,7 +65,7 @@ pub(crate) fn stopped(attempt: &Arc<Attempt>, stop: Stop) -> Error {
         Stop::LeaseLost => ErrorKind::LeaseLost,
         Stop::Deadline => ErrorKind::DeadlineExceeded,
     };
-    let error = Error::about(kind, attempt.key(), attempt.core().observers.shown());
+    let error = attempt.error(kind);
     let held = attempt.terms().on_drop != OnDrop::Release;
     match stop {
         Stop::Deadline if held => {
@@ -94,35 +95,47 @@ pub(crate) async fn make_ready(arrival: Arrival, attempt: Arc<Attempt>) -> Resul
         let sent = arrival.now();
         match attempt.try_start(sent) {
             Starting::Started => return Ok(Readied::Started),
+            Starting::Forfeited if attempt.terms().on_gone == OnGone::Stop => {
+                attempt.end();
+                return Err(attempt.error(ErrorKind::LeaseLost));
+            }
             Starting::Forfeited => return begin_anew(arrival, attempt).await,
             Starting::NotYet => {}
         }
         if sent >= until {
             abandon(&attempt);
-            return Err(arrival.failed(crate::ask::no_answer()));
+            return Err(arrival.failed(no_answer()));
         }
-        let renewal = [Renewal {
-            key: attempt.key().clone(),
-            owner: attempt.owner(),
-            lease: attempt.terms().lease,
-            retention: attempt.wanted_retention(),
-        }];
-        let send = || {
-            let replies = core.store.renew(&renewal);
-            let first =
-                async { replies.await.pop().unwrap_or_else(|| Err(crate::ask::no_answer())) };
-            Box::pin(first) as crate::backend::Boxed<'_, _>
-        };
-        match ask(core.clock, until, send).await {
-            Ok(RenewReply::Renewed) => attempt.renewed_before_start(sent, arrival.now()),
-            Ok(RenewReply::Gone) => attempt.gone_before_start(),
-            Ok(RenewReply::Taken | RenewReply::Completed) => attempt.lost(Phase::Starting),
-            Err(error) => {
-                abandon(&attempt);
-                return Err(arrival.failed(error));
-            }
+        if let Err(error) = renew_before_start(&attempt, until).await {
+            abandon(&attempt);
+            return Err(arrival.failed(error));
         }
     }
+}
+
+/// Renews an attempt whose body has not been polled, and has it take note of the answer.
+pub(crate) async fn renew_before_start(
+    attempt: &Attempt,
+    until: Moment,
+) -> Result<(), BackendError> {
+    let core = attempt.core();
+    let sent = core.clock.now();
+    let renewal = [Renewal {
+        key: attempt.key().clone(),
+        owner: attempt.owner(),
+        lease: attempt.terms().lease,
+        retention: attempt.wanted_retention(),
+    }];
+    let send = || {
+        let replies = core.store.renew(&renewal);
+        Box::pin(async { replies.await.pop().unwrap_or_else(|| Err(no_answer())) }) as Boxed<'_, _>
+    };
+    match ask(core.clock, until, send).await? {
+        RenewReply::Renewed => attempt.renewed_before_start(sent, core.clock.now()),
+        RenewReply::Gone => attempt.gone_before_start(),
+        RenewReply::Taken | RenewReply::Completed => attempt.lost(Phase::Starting),
+    }
+    Ok(())
 }
 
 /// The key was lost before the body ran: this attempt ends, the call begins with a new owner.

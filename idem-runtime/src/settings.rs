@@ -44,6 +44,7 @@ impl Overrides {
             on_drop: self.on_drop.unwrap_or(defaults.on_drop),
             on_crash: self.on_crash.unwrap_or(defaults.on_crash),
             on_outage: self.on_outage.unwrap_or(defaults.on_outage),
+            on_gone: defaults.on_gone,
         }
     }
 }

@@ -12,9 +12,10 @@ use crate::backend::{BackendError, DynBackend};
 use crate::event::{EventKind, Phase};
 use crate::flight::Answer;
 use crate::keeper::Job;
-use crate::policy::OnDrop;
+use crate::policy::{OnDrop, OnGone};
 use crate::protocol::Moment;
 use crate::protocol::transition::{BeginReply, CompleteReply};
+use crate::receipt::run_is_over;
 use crate::record::Record;
 
 /// How the storing of an outcome ended.
@@ -55,6 +56,9 @@ pub(crate) async fn store_outcome(
         let mut reply = ask(clock, until, || store.complete(key, outcome, terms.ttl)).await?;
         now = clock.now();
         if reply == CompleteReply::Gone && attempt.with_tenure(|tenure| tenure.gone(now)) {
+            if !may_begin_again(store, attempt, until).await? {
+                return Ok(Settled::Refused);
+            }
             match Box::pin(reserve_for_outcome(store, attempt, until)).await? {
                 None => {
                     now = clock.now();
@@ -72,6 +76,24 @@ pub(crate) async fn store_outcome(
         });
     }
     Err(no_answer())
+}
+
+/// Whether an owner that found nothing in the place of its reservation is one that begins again.
+pub(crate) async fn may_begin_again(
+    store: &dyn DynBackend,
+    attempt: &Attempt,
+    until: Moment,
+) -> Result<bool, BackendError> {
+    match attempt.terms().on_gone {
+        OnGone::BeginAgain => Ok(true),
+        OnGone::ReadRun => {
+            let is_over = Box::pin(run_is_over(store, attempt, until)).await?;
+            // The look has taken time.
+            let now = attempt.core().clock.now();
+            Ok(!is_over && attempt.with_tenure(|tenure| tenure.window_is_open(now)))
+        }
+        OnGone::Stop => Ok(false),
+    }
 }
 
 /// Takes the key again for an outcome that found nothing there: storing straight into the void would

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::bounds::{FromRefusal, Returned, Storable, StorableError};
-use crate::codec::Codec;
+use crate::codec::{Codec, OWN};
 use crate::error::{Error, ErrorKind};
 use crate::record::{Flags, Payload, Record};
 
@@ -122,6 +122,10 @@ impl<R, W> Table<R, W> {
             return Err(unreadable(format!(
                 "it was stored as version {stored}, this code reads version {own}"
             )));
+        }
+        if outcome.codec == OWN {
+            let why = "it is a receipt: the operation was dispatched, not called".to_owned();
+            return Err(unreadable(why));
         }
         if outcome.codec != self.codec {
             let (stored, own) = (outcome.codec, self.codec);

@@ -1,9 +1,13 @@
-//! The layout of a record, byte for byte: what is stored today is read by every later version.
+//! The layout of a record, byte for byte: what is stored from the first release on is read by every later
+//! version.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
-use idem_runtime::Fingerprint;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use idem_runtime::record::{Flags, Owner, Payload, Record, Standing, State};
+use idem_runtime::{Fingerprint, Key, RecordKey};
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
@@ -53,18 +57,38 @@ fn a_reservation() {
     assert_eq!(Standing::from_bytes(&bytes(RESERVED)), Standing::Record(reservation()));
 }
 
-#[test]
-fn a_completed_record() {
+fn hello() -> Payload {
     let payload = Payload::of(|out| {
         out.extend_from_slice(b"hello");
         Ok::<(), ()>(())
     });
+    payload.unwrap()
+}
+
+/// A reservation that carries something along, as a run's does.
+fn carrying() -> Record {
+    Record { codec: 4, payload: hello(), ..reservation() }
+}
+
+#[test]
+fn a_reservation_that_carries_something_along() {
+    let bytes = carrying().to_bytes();
+    assert_eq!(bytes[..62], reservation().to_bytes()[..62]);
+    assert_eq!(bytes[62..], self::bytes("00 04 df05dbbd 00000005 c5a2a65f 68656c6c 6f"));
+    assert_eq!(Standing::from_bytes(&bytes), Standing::Record(carrying()));
+    // A renewal and a fence leave alone what it carries.
+    let renewed = Record { retention_ms: 1, fence: 2, ..carrying() };
+    assert_eq!(renewed.to_bytes()[68..], bytes[68..]);
+}
+
+#[test]
+fn a_completed_record() {
     let completed = Record {
         state: State::Completed,
         flags: Flags::ERROR.with(Flags::NOT_KEPT),
         codec: 2,
         value_version: 7,
-        payload: payload.unwrap(),
+        payload: hello(),
         ..reservation()
     };
     assert_eq!(completed.to_bytes(), bytes(COMPLETED));
@@ -125,6 +149,10 @@ fn a_damaged_reservation_is_foreign() {
     }
     let longer = [&good[..], &[0]].concat();
     assert!(matches!(Standing::from_bytes(&longer), Standing::Foreign(_)));
+    let carrying = carrying().to_bytes();
+    for bytes in damaged(&carrying, 68..carrying.len()) {
+        assert!(matches!(Standing::from_bytes(&bytes), Standing::Foreign(_)));
+    }
     let Standing::Record(read) = Standing::from_bytes(&with_state(&good, 1)) else {
         panic!("readable")
     };
@@ -135,4 +163,56 @@ fn with_state(good: &[u8], state: u8) -> Vec<u8> {
     let mut bytes = good.to_vec();
     bytes[1] = state;
     bytes
+}
+
+#[test]
+fn a_flag_twice_is_a_flag() {
+    let both = Flags::ERROR.with(Flags::NOT_KEPT);
+    assert_eq!(both.with(Flags::ERROR), both);
+    assert!(both.contains(Flags::NOT_KEPT) && !Flags::ERROR.contains(both));
+}
+
+/// A value and a key may be confidential.
+#[test]
+fn what_is_shown_names_no_key_and_no_value() {
+    let payload = Payload::of(|out| {
+        out.extend_from_slice(b"secret");
+        Ok::<(), ()>(())
+    });
+    let flags = Flags::ERROR.with(Flags::NOT_KEPT);
+    let record = Record { payload: payload.unwrap(), flags, ..reservation() };
+    let shown = format!("{record:?}");
+    for part in
+        ["Owner(30313233343536373839616263646566)", "Payload(6 bytes)", r#"{"error", "not kept"}"#]
+    {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    let key = RecordKey::new("shop".into(), "charge".into(), Key::of("secret").unwrap());
+    assert_eq!(key.key_tag(), blake3::hash(b"secret").to_hex()[..8]);
+    assert_eq!(format!("{key:?}"), format!("RecordKey(charge, #{})", key.key_tag()));
+}
+
+/// Two names are one exactly if all their parts are.
+#[test]
+fn each_part_of_a_name_tells_records_apart() {
+    let name = |prefix: &str, operation: &'static str, key: &str| {
+        RecordKey::new(prefix.into(), operation.into(), Key::of(key).unwrap())
+    };
+    let one = name("shop", "charge", "k");
+    assert_eq!(one, name("shop", "charge", "k"));
+    assert_eq!(one.local_hash(), name("shop", "charge", "k").local_hash());
+    for other in
+        [name("bar", "charge", "k"), name("shop", "refund", "k"), name("shop", "charge", "l")]
+    {
+        assert_ne!(one, other);
+    }
+    assert_eq!((one.prefix(), one.operation(), one.key()), ("shop", "charge", "k"));
+    assert_eq!(name("", "charge", "k").prefix(), "");
+    // What maps and shards go by.
+    let names: Vec<_> = (0..100_u32).map(|n| name("", "charge", &n.to_string())).collect();
+    let hashes: HashSet<_> = names.iter().map(RecordKey::local_hash).collect();
+    assert_eq!(hashes.len(), names.len());
+    let hasher = RandomState::new();
+    let hashes: HashSet<_> = names.iter().map(|name| hasher.hash_one(name)).collect();
+    assert_eq!(hashes.len(), names.len());
 }

@@ -6,6 +6,7 @@ pub mod properties;
 mod proxy;
 mod redis_cluster;
 mod redis_sentinels;
+pub mod runner;
 pub mod soak;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,3 +147,8 @@ pub fn rights_asked_for() -> Vec<&'static str> {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// Likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/receipts.md")]
+struct Receipts;

@@ -82,7 +82,8 @@ impl RedisSentinels {
         // Sentinels that have just failed over refuse to do so again for a while.
         let _: String = self.sentinels[0].ask(&["SENTINEL", "FAILOVER", MASTER]);
         self.wait_until("another master is named", |deployment| {
-            deployment.named() != old && role(&deployment.servers[old]) == "slave"
+            // Not asked of the old one, whose connections the sentinels close when they tell it.
+            deployment.named() != old && follows(&deployment.servers[old], deployment.master())
         });
     }
 
@@ -129,4 +130,11 @@ fn sentinel(master: &RedisServer) -> RedisServer {
 fn role(server: &RedisServer) -> String {
     let role: Vec<redis::Value> = server.ask(&["ROLE"]);
     role.first().and_then(|role| redis::from_redis_value_ref(role).ok()).unwrap_or_default()
+}
+
+/// Whether a server is a replica that `master` knows of.
+fn follows(server: &RedisServer, master: &RedisServer) -> bool {
+    let info: String = master.ask(&["INFO", "replication"]);
+    let is_known = format!("port={},state=online", server.port());
+    info.lines().any(|line| line.starts_with("slave") && line.contains(&is_known))
 }

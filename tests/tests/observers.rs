@@ -185,3 +185,21 @@ async fn a_shutdown_that_leaves_something_says_so() {
         assert!(told.iter().all(|line| line.starts_with("WARN") && line.contains("unsettled=1")));
     }
 }
+
+/// A keeper that cannot connect says so, with the store's own words.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_cannot_connect_says_so() {
+    let _alone = ALONE.lock().await;
+    let (lines, _listening) = listen();
+    let process = World::new().process();
+    process.faults.answer(Operation::ForKeeper, "no permission", 1);
+    let outcome = process.idem.call("op").key("k").run(|_| async {
+        tokio::time::sleep(LEASE).await;
+        Ok::<_, Error>(1_u64)
+    });
+    assert!(outcome.await.unwrap().stored);
+    let lines = lines.0.lock().unwrap();
+    let said: Vec<_> = lines.iter().filter(|line| line.contains("cannot connect")).collect();
+    assert_eq!(said.len(), 1, "{lines:#?}");
+    assert!(said[0].starts_with("WARN") && said[0].contains("no permission"), "{said:?}");
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Attempt, Progress, Stage, Stop};
 use crate::backend::{BackendError, Renewal};
 use crate::event::{EventKind, Phase};
-use crate::policy::OnLost;
+use crate::policy::{OnGone, OnLost};
 use crate::protocol::Moment;
 use crate::protocol::transition::{BeginReply, RenewReply};
 use crate::record::{Head, Standing, State};
@@ -50,8 +50,7 @@ impl Attempt {
         if matches!(progress.stage, Stage::Starting | Stage::Over) {
             return (Moment::NEVER, Moment::NEVER);
         }
-        let busy = progress.renewing || self.has_begin_under_way();
-        let (early, late) = if busy || progress.lost {
+        let (early, late) = if self.renews_nothing(progress) {
             (Moment::NEVER, Moment::NEVER)
         } else {
             (earliest(progress), progress.renewal_due)
@@ -77,13 +76,13 @@ impl Attempt {
             progress.told_at_risk = true;
             progress.tenure.observe(now);
             if self.terms.on_lost == OnLost::Cancel {
-                stopped |= self.set_stop(&mut progress, Stop::LeaseLost);
+                stopped = self.set_stop(&mut progress, Stop::LeaseLost);
             }
         }
         let too_long = now >= progress.action_deadline;
         if too_long {
             progress.action_deadline = Moment::NEVER;
-            stopped |= self.set_stop(&mut progress, Stop::Deadline);
+            self.set_stop(&mut progress, Stop::Deadline);
         }
         let renewal = if too_long { None } else { self.take_renewal(&mut progress, now) };
         let (early, next) = self.next_look(&progress);
@@ -106,13 +105,18 @@ impl Attempt {
     /// so the keeper has to watch it apart.
     pub(crate) fn deadline_of_its_own(&self) -> Option<Moment> {
         let progress = lock(&self.progress);
-        let runs = progress.lost && matches!(progress.stage, Stage::Running);
-        (runs && progress.action_deadline != Moment::NEVER).then_some(progress.action_deadline)
+        let deadline = progress.lost.then_some(progress.action_deadline);
+        deadline.filter(|deadline| *deadline != Moment::NEVER)
+    }
+
+    /// Whether no renewal is to be sent, however late it is: the last one has to be answered first, or
+    /// a begin after *gone*; or the key is another's.
+    fn renews_nothing(&self, progress: &Progress) -> bool {
+        progress.renewing || progress.lost || self.has_begin_under_way()
     }
 
     fn take_renewal(&self, progress: &mut Progress, now: Moment) -> Option<DueRenewal> {
-        let busy = progress.renewing || self.has_begin_under_way();
-        if busy || progress.lost || earliest(progress) > now {
+        if self.renews_nothing(progress) || earliest(progress) > now {
             return None;
         }
         let due = progress.renewal_due;
@@ -150,11 +154,15 @@ impl Attempt {
                 let may_begin = progress.tenure.gone(now);
                 progress.forfeited |= matches!(progress.stage, Stage::Starting | Stage::Asking);
                 // Only as long as the action runs: an end that has begun sees to it by itself.
-                let runs = progress.stage == Stage::Running && progress.stop.is_none();
-                if runs && may_begin {
+                if progress.runs_on() && may_begin && self.terms.on_gone != OnGone::Stop {
                     self.reserving_again.store(true, Ordering::SeqCst);
                     after = AfterReply::ReserveAgain;
                 }
+            }
+            // Its worker has seen to the receipt already.
+            Ok(RenewReply::Completed) if self.terms.on_gone == OnGone::ReadRun => {
+                progress.renewal_due = Moment::NEVER;
+                progress.told_at_risk = true;
             }
             Ok(RenewReply::Taken | RenewReply::Completed) | Err(_) => {}
         }
@@ -180,7 +188,13 @@ impl Attempt {
                     self.tell(EventKind::RenewedLate { late });
                 }
             }
-            Ok(RenewReply::Gone) => self.tell(EventKind::LeaseGone),
+            Ok(RenewReply::Gone) => {
+                self.tell(EventKind::LeaseGone);
+                if self.terms.on_gone == OnGone::Stop && stage == Stage::Running {
+                    self.lost(Phase::Running);
+                }
+            }
+            Ok(RenewReply::Completed) if self.terms.on_gone == OnGone::ReadRun => {}
             // The completion finds out by itself: it may be its own outcome that stands.
             Ok(_) if stage == Stage::Settling => {}
             Ok(_) if stage == Stage::Running => self.lost(Phase::Running),

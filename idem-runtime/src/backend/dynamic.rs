@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Backend, BackendError, Reach, Renewal, Watch};
 use crate::protocol::transition::{
-    BeginReply, CompleteReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
+    BeginReply, CompleteReply, DiscardReply, FenceReply, ReleaseReply, RenewReply, ReplaceReply,
 };
 use crate::record::{Found, Head, Owner, Record};
 use crate::record_key::RecordKey;
@@ -41,6 +41,7 @@ pub(crate) trait DynBackend: Send + Sync + 'static {
         life: Duration,
         if_lapsed: Option<Duration>,
     ) -> Answer<'a, ReplaceReply>;
+    fn discard<'a>(&'a self, key: &'a RecordKey, owner: Owner) -> Answer<'a, DiscardReply>;
     fn fence<'a>(&'a self, key: &'a RecordKey, owner: Owner) -> Answer<'a, FenceReply>;
     fn peek<'a>(&'a self, key: &'a RecordKey) -> Answer<'a, Option<Found>>;
     fn changed<'a>(&'a self, key: &'a RecordKey) -> Answer<'a, Watch>;
@@ -88,6 +89,10 @@ impl<B: Backend> DynBackend for B {
         if_lapsed: Option<Duration>,
     ) -> Answer<'a, ReplaceReply> {
         Box::pin(Backend::replace(self, key, seen, record, life, if_lapsed))
+    }
+
+    fn discard<'a>(&'a self, key: &'a RecordKey, owner: Owner) -> Answer<'a, DiscardReply> {
+        Box::pin(Backend::discard(self, key, owner))
     }
 
     fn fence<'a>(&'a self, key: &'a RecordKey, owner: Owner) -> Answer<'a, FenceReply> {

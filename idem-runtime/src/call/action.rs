@@ -70,7 +70,7 @@ impl Action {
         }
     }
 
-    pub(super) fn go_on(arrival: Arrival, start: Start) -> Result<Self, Answer> {
+    pub(crate) fn go_on(arrival: Arrival, start: Start) -> Result<Self, Answer> {
         match start {
             Start::Replay { outcome, source } => {
                 Err(Answer::Replay(Replay { arrival, outcome, source }))
@@ -85,7 +85,7 @@ impl Action {
         }
     }
 
-    pub(super) fn held(arrival: Arrival, guard: Guard) -> Self {
+    pub(crate) fn held(arrival: Arrival, guard: Guard) -> Self {
         Self::new(arrival, Some(guard))
     }
 
@@ -210,11 +210,11 @@ impl Action {
 }
 
 impl Replay {
-    pub(super) const fn outcome(&self) -> &Record {
+    pub(crate) const fn outcome(&self) -> &Record {
         &self.outcome
     }
 
-    pub(super) fn is_read(&self) {
+    pub(crate) fn is_read(&self) {
         let Self { arrival, outcome, source } = self;
         arrival.tell(match source {
             Source::Waited => {
@@ -232,7 +232,7 @@ impl Replay {
         });
     }
 
-    pub(super) fn is_not_read(&self, why: Unusable) -> Error {
+    pub(crate) fn is_not_read(&self, why: Unusable) -> Error {
         self.arrival.error(why.kind).detail(why.why)
     }
 }

@@ -59,7 +59,7 @@ impl<R, W: Copy, F: Future<Output = R>> Future for RenewWhile<'_, R, W, F> {
 }
 
 /// Polls what runs under an action once: a body, or the reconcile expression.
-pub(super) fn attend<F: Future>(
+pub(crate) fn attend<F: Future>(
     action: &mut Action,
     mut body: Pin<&mut Option<F>>,
     task: &mut TaskContext<'_>,

@@ -21,13 +21,14 @@ use crate::value::{Encoded, Ending};
 type Coding = (u8, u32);
 
 impl Action {
-    /// Settles the key by what the action ended with. `Err`: its value is not the outcome.
-    pub(super) async fn settle(
+    /// Settles the key by what the action ended with, and says whether its outcome is stored by now.
+    /// `Err`: its value is not the outcome.
+    pub(crate) async fn settle(
         &mut self,
         source: Source,
         ending: Ending,
         coding: Coding,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let error = match &ending {
             Ending::Free => true,
             Ending::Store(encoded) => encoded.flags.contains(Flags::ERROR),
@@ -35,7 +36,7 @@ impl Action {
         let Self { arrival, guard, .. } = self;
         let Some(guard) = guard else {
             unprotected(arrival, error);
-            return Ok(());
+            return Ok(false);
         };
         let attempt = guard.attempt();
         let now = arrival.now();
@@ -59,7 +60,7 @@ impl Action {
             protected: true,
         });
         tell(arrival, source, stored, error);
-        Ok(())
+        Ok(stored)
     }
 }
 
@@ -94,9 +95,7 @@ async fn store(
         Settled::Refused | Settled::TooLate if attempt.terms().on_lost == OnLost::Ignore => {
             Ok(false)
         }
-        Settled::Refused | Settled::TooLate => {
-            Err(Error::about(ErrorKind::LeaseLost, attempt.key(), attempt.core().observers.shown()))
-        }
+        Settled::Refused | Settled::TooLate => Err(attempt.error(ErrorKind::LeaseLost)),
     }
 }
 

@@ -42,6 +42,9 @@ pub use message_pack::MessagePack;
 
 use walk::{Limits, Loss, Nothing, walk};
 
+/// Stands in the place of a codec's id in what only idem reads: receipts and runs.
+pub(crate) const OWN: u8 = 4;
+
 /// Turns outcomes into bytes and back.
 ///
 /// A codec of your own needs an [`ID`](Codec::ID) and the two functions, which may lose something
@@ -50,8 +53,8 @@ use walk::{Limits, Loss, Nothing, walk};
 pub trait Codec: 'static {
     /// Stands in the record, so that a reader with another codec knows that it cannot read it.
     ///
-    /// 1 is [`MessagePack`], 2 [`Bincode`], 3 [`Json`]; those from 128 on are for codecs of your
-    /// own.
+    /// 1 is [`MessagePack`], 2 [`Bincode`], 3 [`Json`]; 4 stands in the records of receipts and runs,
+    /// which no function reads as its value; those from 128 on are for codecs of your own.
     const ID: u8;
 
     /// Appends the bytes of a value to `out`.

@@ -68,6 +68,7 @@ mod tests {
         assert!(!agenda.is_news(at(50)));
         assert!(!agenda.is_news(at(60)));
         assert!(agenda.is_news(at(40)));
+        assert!(!Agenda::new().is_news(Moment::NEVER));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Backlog {
         for (_core, job) in self.take() {
             match job {
                 Job::Release(attempt) | Job::Complete(attempt, _) => drop(Ends(attempt)),
-                Job::Forget { .. } => {}
+                Job::Forget { .. } | Job::MoveRun { .. } => {}
             }
             self.done();
         }
@@ -66,7 +66,7 @@ impl Backlog {
     /// stand in line behind releases.
     pub(super) const fn limit(&self, job: &Job) -> &Semaphore {
         match job {
-            Job::Release(_) | Job::Forget { .. } => &self.releases,
+            Job::Release(_) | Job::Forget { .. } | Job::MoveRun { .. } => &self.releases,
             Job::Complete(..) => &self.completions,
         }
     }

@@ -11,7 +11,8 @@ use crate::backend::{BackendError, DynBackend};
 use crate::event::EventKind;
 use crate::idem::Core;
 use crate::protocol::Moment;
-use crate::record::{Owner, Record};
+use crate::protocol::transition::ReplaceReply;
+use crate::record::{Head, Owner, Record};
 use crate::record_key::RecordKey;
 use crate::settle::{Settled, free, longest_life, settled, store_outcome};
 use crate::sync::time::sleep_until;
@@ -31,6 +32,10 @@ pub(super) async fn see_to(core: Arc<Core>, job: Job) {
         Job::Forget { key, owner, lease } => {
             let _turn = turn.await;
             forget(&core, &key, owner, since.after(lease)).await;
+        }
+        Job::MoveRun { key, seen, by, life, patience } => {
+            let _turn = turn.await;
+            move_run(&core, &key, (seen, &by, life), since.after(patience)).await;
         }
         Job::Complete(attempt, outcome) => {
             let attempt = Ends(attempt);
@@ -82,14 +87,45 @@ async fn release(core: &Core, attempt: &Arc<Attempt>, since: Moment) {
 }
 
 async fn forget(core: &Core, key: &RecordKey, owner: Owner, gives_up: Moment) {
-    let mut pause = FIRST_PAUSE;
     // What was reserved has lapsed by then.
+    let release = |store: Arc<dyn DynBackend>, until| async move {
+        ask(core.clock, until, || store.release(key, owner)).await.map(drop)
+    };
+    persist(core, key, gives_up, release).await;
+}
+
+async fn move_run(
+    core: &Core,
+    key: &RecordKey,
+    (seen, by, life): ([Head; 2], &Record, Duration),
+    gives_up: Moment,
+) {
+    let replace = |store: Arc<dyn DynBackend>, until| async move {
+        for seen in seen {
+            let replaced =
+                ask(core.clock, until, || store.replace(key, seen, by, life, None)).await?;
+            if replaced == ReplaceReply::Replaced {
+                break;
+            }
+        }
+        Ok(())
+    };
+    persist(core, key, gives_up, replace).await;
+}
+
+/// Asks the store again and again, until it answers or there is no point in it any more.
+async fn persist<F>(
+    core: &Core,
+    key: &RecordKey,
+    gives_up: Moment,
+    ask: impl Fn(Arc<dyn DynBackend>, Moment) -> F,
+) where
+    F: Future<Output = Result<(), BackendError>>,
+{
+    let mut pause = FIRST_PAUSE;
     while core.clock.now() < gives_up {
         let until = core.clock.now().after(core.store_timeout);
-        let released = with_store(core, |store| async move {
-            ask(core.clock, until, || store.release(key, owner)).await
-        });
-        let Err(error) = released.await else { return };
+        let Err(error) = with_store(core, |store| ask(store, until)).await else { return };
         if !wait_for_next(core, &mut pause, gives_up).await {
             core.observers.tell(key, EventKind::ReleaseFailed { error: &error });
             return;

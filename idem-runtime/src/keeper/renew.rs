@@ -11,6 +11,7 @@ use crate::idem::Core;
 use crate::protocol::Moment;
 use crate::protocol::transition::RenewReply;
 use crate::run::stopped_at_deadline;
+use crate::settle::may_begin_again;
 use crate::sync::spawn;
 use crate::sync::time::{Instant, sleep_until, timeout_at};
 
@@ -112,10 +113,15 @@ async fn reserve_again(core: Arc<Core>, attempt: Arc<Attempt>) {
         let until = now.after(bound);
         let begin = async {
             let store = core.keeper.store().await;
-            store.begin(attempt.key(), &reservation, attempt.terms().lease).await
+            if !may_begin_again(&**store, &attempt, until).await? {
+                return Ok(None);
+            }
+            store.begin(attempt.key(), &reservation, attempt.terms().lease).await.map(Some)
         };
         match timeout_at(core.clock.instant(until), begin).await {
-            Ok(Ok(reply)) => {
+            // The completion finds out by itself.
+            Ok(Ok(None)) => return,
+            Ok(Ok(Some(reply))) => {
                 attempt.reserved_again(&reply, core.clock.now());
                 if let Some(deadline) = attempt.deadline_of_its_own() {
                     watch_deadline(core.clock.instant(deadline), Arc::downgrade(&attempt)).await;

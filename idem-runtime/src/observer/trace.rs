@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::backend::BackendError;
-use crate::event::{Event, EventKind, Observer};
+use crate::event::{Event, EventKind, Observer, RunMove};
 
 /// Writes every event to `tracing`, target `idem`, with the fields `event`, `operation` and `key`.
 ///
@@ -37,6 +37,10 @@ impl Observer for TracingObserver {
             | EventKind::Failed { .. }
             | EventKind::OutcomeUnknown
             | EventKind::RunUnprotected { .. } => answered(event),
+            EventKind::ReceiptReplayed { .. }
+            | EventKind::ReceiptHeld
+            | EventKind::ReceiptReclaimed { .. }
+            | EventKind::RunMoved { .. } => dispatched(event),
             EventKind::NotKept { .. }
             | EventKind::AbandonedByDrop
             | EventKind::Panicked
@@ -72,6 +76,29 @@ fn answered(event: &Event<'_>) {
         EventKind::RunUnprotected { error } => {
             emit!(error, event, "the store is out of reach: ran without protection", error = %error);
         }
+        _ => {}
+    }
+}
+
+/// What became of receipts and their runs.
+fn dispatched(event: &Event<'_>) {
+    match &event.kind {
+        EventKind::ReceiptReplayed { verdict } => {
+            emit!(debug, event, "gave an earlier receipt", verdict = verdict.name());
+        }
+        EventKind::ReceiptHeld => {
+            emit!(info, event, "gave the receipt of a run that has not been heard of");
+        }
+        EventKind::ReceiptReclaimed { verdict, discarded, next } => emit!(
+            info,
+            event,
+            "the run of an earlier receipt is over",
+            verdict = verdict.name(),
+            discarded = discarded,
+            next = ?next
+        ),
+        EventKind::RunMoved { state: RunMove::Failed } => emit!(warn, event, "a run failed"),
+        EventKind::RunMoved { state } => emit!(debug, event, "a run moved on", state = ?state),
         _ => {}
     }
 }

@@ -56,3 +56,69 @@ pub fn differ(record: &Record, fingerprint: Fingerprint) -> bool {
 pub fn agree(one: Fingerprint, other: Fingerprint) -> bool {
     one.is_none() || other.is_none() || one == other
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Owner, Payload};
+
+    const MINE: Fingerprint = Fingerprint::from_bytes([1; 16]);
+    const OTHER: Fingerprint = Fingerprint::from_bytes([2; 16]);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A reservation that is remembered for ten seconds.
+    fn reservation(fingerprint: Fingerprint) -> Record {
+        Record::reservation(Owner::from_bytes([3; 16]), fingerprint, 0).remembered_for(SECOND * 10)
+    }
+
+    fn outcome(fingerprint: Fingerprint) -> Record {
+        let payload = Payload::of(|_| Ok::<(), ()>(())).unwrap();
+        Record { state: State::Completed, payload, ..reservation(fingerprint) }
+    }
+
+    fn found(record: Record, left: Duration) -> Found {
+        Found { standing: Standing::Record(record), left }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_in_progress_for_all_its_life() {
+        let found = Found { standing: Standing::Foreign([9, 9].into()), left: SECOND };
+        assert_eq!(judge(&found, MINE), Verdict::InProgress { lapses_in: SECOND });
+    }
+
+    #[test]
+    fn other_arguments_are_a_mismatch_whatever_the_state() {
+        let completed = outcome(OTHER);
+        for (record, left) in
+            [(completed, SECOND), (reservation(OTHER), SECOND), (reservation(OTHER), SECOND * 11)]
+        {
+            assert_eq!(judge(&found(record, left), MINE), Verdict::Mismatch);
+        }
+    }
+
+    #[test]
+    fn a_reservation_lapses_when_only_its_retention_is_left() {
+        let live = found(reservation(MINE), SECOND * 11);
+        assert_eq!(judge(&live, MINE), Verdict::InProgress { lapses_in: SECOND });
+        let lapsed = found(reservation(MINE), SECOND * 10);
+        assert_eq!(judge(&lapsed, MINE), Verdict::Lapsed(&reservation(MINE)));
+    }
+
+    #[test]
+    fn an_outcome_does_not_lapse() {
+        let record = outcome(MINE);
+        assert_eq!(judge(&found(record.clone(), SECOND), MINE), Verdict::Completed(&record));
+    }
+
+    #[test]
+    fn a_damaged_outcome_is_one_for_all_arguments() {
+        let record = Record { payload: Payload::EMPTY, ..outcome(OTHER) };
+        assert_eq!(judge(&found(record.clone(), SECOND), MINE), Verdict::Completed(&record));
+    }
+
+    #[test]
+    fn who_has_no_fingerprint_agrees_with_all() {
+        assert!(agree(MINE, MINE) && !agree(MINE, OTHER));
+        assert!(agree(Fingerprint::NONE, OTHER) && agree(MINE, Fingerprint::NONE));
+    }
+}

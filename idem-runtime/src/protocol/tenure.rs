@@ -223,4 +223,10 @@ mod tests {
         assert_eq!(tenure.next_renewal(at(10), at(14)), at(20));
         assert_eq!(tenure.next_renewal(at(10), at(100)), at(105));
     }
+
+    #[test]
+    fn an_attempt_at_a_renewal_may_take_half_an_interval() {
+        let tenure = Tenure::taken(Duration::from_secs(40), TTL, at(0));
+        assert_eq!(tenure.attempt_bound(), Duration::from_secs(5));
+    }
 }

@@ -1,4 +1,4 @@
-//! The byte layout of a record. Changing anything here needs a new version.
+//! The byte layout of a record. Changing anything here needs a new version, from the first release on.
 
 use super::{Flags, Head, Owner, Payload, Record, Standing, State, VERSION, seal};
 use crate::fingerprint::Fingerprint;
@@ -6,12 +6,24 @@ use crate::fingerprint::Fingerprint;
 /// Bytes before the payload: 1 + 1 + 16 + 16 + 8 + 8 + 8 + 4 + 2 + 4.
 const HEAD: usize = 68;
 
+/// Version, state and owner: what no store changes in a record that stands.
+const PREFIX: usize = 18;
+
 const RESERVED: u8 = 0;
 const COMPLETED: u8 = 1;
 
+/// How much of the head the checksum of the value covers: all of it in an outcome, which nothing changes
+/// in place, and what nothing changes in a reservation.
+const fn sealed(state: State) -> usize {
+    match state {
+        State::Reserved => PREFIX,
+        State::Completed => HEAD,
+    }
+}
+
 /// Version, state and owner, as every record begins.
-pub(super) fn prefix(head: Head) -> [u8; 18] {
-    let mut bytes = [0; 18];
+pub(super) fn prefix(head: Head) -> [u8; PREFIX] {
+    let mut bytes = [0; PREFIX];
     bytes[0] = VERSION;
     bytes[1] = match head.state {
         State::Reserved => RESERVED,
@@ -43,7 +55,7 @@ impl Record {
                 // A value of 4 GiB is over every limit; a wrong length could only make it
                 // unreadable.
                 let length = u32::try_from(value.len()).unwrap_or(u32::MAX).to_be_bytes();
-                let checksum = seal::of_outcome(&out, value);
+                let checksum = seal::of_value(&out[..sealed(self.state)], value);
                 out.extend_from_slice(&length);
                 out.extend_from_slice(&checksum);
                 out.extend_from_slice(value);
@@ -85,11 +97,13 @@ fn read(bytes: &[u8]) -> Option<Record> {
     let attempt = u32::from_be_bytes(*take(&mut rest)?);
     let [flags, codec] = *take(&mut rest)?;
     let last = *take(&mut rest)?;
-    let (value_version, payload) = match state {
-        State::Completed => (u32::from_be_bytes(last), payload(&bytes[..HEAD], rest)),
+    let payload = payload(&bytes[..sealed(state)], rest);
+    let value_version = match state {
+        State::Completed => u32::from_be_bytes(last),
         State::Reserved => {
-            let intact = rest.is_empty() && last == seal::of_reservation(owner, retention_ms);
-            intact.then_some((0, Payload::EMPTY))?
+            let intact = last == seal::of_reservation(owner, retention_ms)
+                && (payload == Payload::EMPTY || payload.value().is_ok());
+            intact.then_some(0)?
         }
     };
     Some(Record {
@@ -107,14 +121,14 @@ fn read(bytes: &[u8]) -> Option<Record> {
     })
 }
 
-/// What stands behind the head of an outcome: length, checksum, value.
+/// What stands behind the head: length, checksum, value; or nothing.
 fn payload(head: &[u8], stored: &[u8]) -> Payload {
     let mut value = stored;
     let (Some(length), Some(checksum)) = (take(&mut value), take(&mut value)) else {
         return if stored.is_empty() { Payload::EMPTY } else { Payload::damaged(stored) };
     };
     if u32::from_be_bytes(*length) as usize == value.len()
-        && *checksum == seal::of_outcome(head, value)
+        && *checksum == seal::of_value(head, value)
     {
         Payload::of_value(value)
     } else {

@@ -28,6 +28,12 @@ impl Owner {
         }))
     }
 
+    /// An owner that no other attempt has, and that nobody can guess from others: for what is handed out as
+    /// an id.
+    pub(crate) fn unguessable() -> Self {
+        Self(seed().to_be_bytes())
+    }
+
     /// The owner with exactly these bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {

@@ -23,7 +23,7 @@ enum Content {
 pub struct Damaged;
 
 impl Payload {
-    /// No payload, as in a reservation.
+    /// No payload, as in the reservation of a call.
     pub const EMPTY: Self = Self(Content::Nothing);
 
     /// A payload of what `write` appends to the buffer it is handed.

@@ -2,15 +2,16 @@
 //!
 //! An outcome's covers all of it, head and value: nothing changes it once it is stored. Scripts
 //! change reservations in place, so a reservation's covers what is decided by and a renewal knows:
-//! version, state, owner and retention. It stands where an outcome has its value version.
+//! version, state, owner and retention. It stands where an outcome has its value version; what a run's
+//! reservation carries behind its head has a checksum like an outcome's, with what no script changes.
 
 use crc32fast::Hasher;
 
 use super::layout::prefix;
 use super::{Head, Owner, State};
 
-/// The checksum of an outcome with this head.
-pub(super) fn of_outcome(head: &[u8], value: &[u8]) -> [u8; 4] {
+/// The checksum of a value behind this head, or this part of one.
+pub(super) fn of_value(head: &[u8], value: &[u8]) -> [u8; 4] {
     let mut hasher = Hasher::new();
     hasher.update(head);
     hasher.update(value);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Renewal};
 use crate::fingerprint::Fingerprint;
 use crate::key::Key;
 use crate::record::{Flags, Owner, Payload, Record, State};
@@ -20,12 +20,14 @@ mod begin;
 mod end;
 mod renew;
 mod replace;
+mod runs;
 mod wake;
 
 pub use begin::*;
 pub use end::*;
 pub use renew::*;
 pub use replace::*;
+pub use runs::*;
 pub use wake::*;
 
 /// Runs the suite against a backend: `conformance!(memory, async { MemoryBackend::new() })` makes a
@@ -63,6 +65,11 @@ macro_rules! __idem_conformance {
             changed_wakes_for_every_end
             changed_can_be_dropped_and_taken_again
             the_keepers_store_is_the_same
+            a_reservation_keeps_what_it_carries
+            a_run_goes_from_its_queue_to_its_result
+            a_run_that_is_over_gives_way_to_another
+            a_run_that_lapsed_is_held
+            a_cancel_reaches_the_worker
         }
     };
     (@cases $module:ident, $backend:expr, $($case:ident)+) => {

@@ -7,8 +7,9 @@ use idem_runtime::{OnCrash, OnDrop, OnLost};
 use idem_tests::soak::Dice;
 
 use crate::properties::Situation as S;
-use crate::report::{judge, say};
+use crate::report::say;
 use crate::setting::{Fault, Policy, Setting};
+use crate::story::judge;
 use crate::telling::tell;
 use crate::walk::Walk;
 

@@ -31,6 +31,7 @@ mod properties;
 mod model;
 mod mutants;
 mod report;
+mod story;
 
 // What the histories of runs say of it.
 mod walk;
@@ -41,3 +42,5 @@ mod settings_hold;
 mod mutants_die;
 mod histories_hold;
 mod mutants_show;
+
+mod receipts;

@@ -1,13 +1,13 @@
 //! The model as stateright explores it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use stateright::{Model, Property};
 
 use crate::message::Fate;
 use crate::operator::Operator;
-use crate::properties::{self, Reached};
+use crate::properties;
+use crate::report::{Found, Reached};
 use crate::setting::{Fault, Setting};
 use crate::state::{Call, Caller, History, Stage, World};
 use crate::steps::{Channel, Open, Step};
@@ -16,18 +16,12 @@ use crate::turn::Turn;
 pub(crate) struct Protocol {
     pub(crate) setting: Setting,
     pub(crate) reached: Arc<Reached>,
-    /// A violation has been found. Stateright goes on for a while and keeps the last one; breadth
-    /// first, the first one is the shortest.
-    found: AtomicBool,
+    pub(crate) found: Found,
 }
 
 impl Protocol {
     pub(crate) fn new(setting: Setting) -> Self {
-        Self { setting, reached: Arc::default(), found: AtomicBool::new(false) }
-    }
-
-    pub(crate) fn is_first_found(&self) -> bool {
-        !self.found.swap(true, Ordering::Relaxed)
+        Self { setting, reached: Arc::default(), found: Found::default() }
     }
 
     /// Whether the adversary may do this now.

@@ -4,8 +4,8 @@
 use idem_tests::properties::Property;
 
 use crate::mutants::Mutant;
-use crate::report::kill;
 use crate::setting::{Fault, Policy, Setting};
+use crate::story::kill;
 
 /// Two callers by `policy` whose bodies last for a lease and more.
 fn setting(mutant: Mutant, policy: Policy, faults: &[Fault]) -> Setting {

@@ -9,10 +9,11 @@ use idem_tests::soak::check::{Rule, Violation};
 
 use crate::message::Fate;
 use crate::mutants::Mutant;
-use crate::report::{judge, say, shortest};
+use crate::report::say;
 use crate::setting::{Fault, Policy, Setting};
 use crate::state::{Call, Stage, World};
 use crate::steps::{Channel, Step};
+use crate::story::{judge, shortest};
 use crate::telling::tell;
 use crate::walk::Walk;
 

@@ -1,11 +1,10 @@
 //! What has to hold: the properties of the protocol, looked at in each step, in each state, and at the
 //! end of each run.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use idem_tests::properties::Property;
 
 use crate::model::Protocol;
+use crate::report::Reached;
 use crate::state::{Attempt, Call, Stage, World};
 use crate::time::moment;
 
@@ -15,7 +14,7 @@ macro_rules! always {
         stateright::Property::always(
             Property::$property.name(),
             |model: &Protocol, world: &World| {
-                world.broken != Some(Property::$property) || !model.is_first_found()
+                world.broken != Some(Property::$property) || !model.found.is_first()
             },
         )
     };
@@ -84,7 +83,7 @@ pub(crate) fn broken_by(world: &World) -> Option<Property> {
     at_risk.then_some(Property::TwoMissesAreAbsorbed)
 }
 
-/// What the runs are to come by: a check that never met what it checks proves nothing.
+/// What the runs are to come by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Situation {
     Stored,
@@ -134,25 +133,10 @@ impl Situation {
     ];
 }
 
-/// How often each situation was come by.
-#[derive(Debug, Default)]
-pub(crate) struct Reached([AtomicU64; Situation::ALL.len()]);
-
-impl Reached {
+impl Situation {
     /// What was come by since this was asked before.
-    pub(crate) fn take(&self) -> Vec<Situation> {
-        let taken = Situation::ALL.into_iter();
-        taken
-            .filter(|situation| self.0[*situation as usize].swap(0, Ordering::Relaxed) > 0)
-            .collect()
-    }
-
-    pub(crate) fn note(&self, situation: Situation) {
-        self.0[situation as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn has(&self, situation: Situation) -> bool {
-        self.0[situation as usize].load(Ordering::Relaxed) > 0
+    pub(crate) fn taken(reached: &Reached) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|situation| reached.take(*situation as usize)).collect()
     }
 }
 

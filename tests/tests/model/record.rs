@@ -61,11 +61,13 @@ pub(crate) struct Rec {
     pub(crate) retention: Tick,
     pub(crate) fingerprint: u8,
     pub(crate) attempt: u8,
+    /// What its payload says; 0 where that does not matter.
+    pub(crate) says: u8,
 }
 
 impl Rec {
     pub(crate) fn reservation(owner: Id, fingerprint: u8) -> Self {
-        Self { completed: false, owner, retention: 0, fingerprint, attempt: 1 }
+        Self { completed: false, owner, retention: 0, fingerprint, attempt: 1, says: 0 }
     }
 
     /// The outcome of this reservation.
@@ -86,6 +88,7 @@ impl Rec {
         let mut record = Record::reservation(self.owner.owner(), fingerprint, 0)
             .remembered_for(duration(self.retention));
         record.attempt = u32::from(self.attempt);
+        record.value_version = u32::from(self.says);
         if self.completed {
             record.state = State::Completed;
         }
@@ -99,6 +102,7 @@ impl Rec {
             retention: ticks(record.retention()),
             fingerprint: record.fingerprint.to_bytes()[0],
             attempt: u8::try_from(record.attempt).expect("few attempts"),
+            says: u8::try_from(record.value_version).expect("set by the model"),
         }
     }
 

@@ -1,62 +1,67 @@
 //! Runs of the checker, and what is printed about them: a line for each setting, and for each
 //! mutant the shortest way to what it breaks.
 
-use std::fmt::Write as _;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use idem_tests::properties::Property;
-use idem_tests::soak::check::{Violation, check};
-use idem_tests::soak::history::Line;
-use idem_tests::soak::story::Story;
 use stateright::{Checker, HasDiscoveries, Model, Path};
 
-use crate::message::Fate;
-use crate::model::Protocol;
-use crate::properties::Situation;
-use crate::setting::Setting;
-use crate::state::World;
-use crate::steps::{Channel, Step};
-use crate::telling::operation;
+/// A model that tells what it is and what a path through it shows.
+pub(crate) trait Told:
+    Model<State: Visited, Action: Visited> + Send + Sync + 'static
+{
+    fn name(&self) -> &'static str;
 
-/// Explores all of a setting, and fails unless every property holds, every situation was come by
-/// and exactly this many states were explored.
-///
-/// With `MODEL_FAULTS` the adversary has that many faults at least, and whatever number of states
-/// that makes is told.
-pub(crate) fn explore(mut setting: Setting, states: usize, situations: &[Situation]) {
-    let deeper = std::env::var("MODEL_FAULTS").ok().map(|n| n.parse().expect("a number"));
-    setting.faults = deeper.unwrap_or(0).max(setting.faults);
-    let model = Protocol::new(setting.clone());
-    let reached = Arc::clone(&model.reached);
+    fn faults(&self) -> u8;
+
+    fn story(path: &Path<Self::State, Self::Action>) -> String;
+}
+
+/// What a checker needs of states and actions.
+pub(crate) trait Visited: Clone + Debug + PartialEq + Send + Sync + 'static {}
+
+impl<T: Clone + Debug + PartialEq + Send + Sync + 'static> Visited for T {}
+
+/// The faults of a setting: with `MODEL_FAULTS` the adversary has that many at least.
+pub(crate) fn faults(of_setting: u8) -> u8 {
+    deeper().unwrap_or(0).max(of_setting)
+}
+
+fn deeper() -> Option<u8> {
+    std::env::var("MODEL_FAULTS").ok().map(|n| n.parse().expect("a number"))
+}
+
+/// Explores all of a model, and fails unless every property holds and exactly this many states were
+/// explored; with `MODEL_FAULTS` whatever number of states that makes is told.
+pub(crate) fn explore<M: Told>(model: M, states: usize)
+where
+    M::State: Hash,
+{
+    let (name, faults) = (model.name(), model.faults());
     let properties = model.properties().len();
     let since = Instant::now();
     // Breadth first finds the shortest way; depth first needs less memory.
-    let explored = if deeper.is_some() {
+    let explored = if deeper().is_some() {
         Explored::by(&model.checker().spawn_dfs().join())
     } else {
         Explored::by(&model.checker().spawn_bfs().join())
     };
     let Explored { all, different, depth, broken } = explored;
     if let Some((property, story)) = broken {
-        panic!("{}: `{property}` is broken:\n{story}", setting.name);
+        panic!("{name}: `{property}` is broken:\n{story}");
     }
     say(&format!(
-        "model: {}, faults {}: {all} states, {different} of them different, depth {depth}, {:.1} s; \
-         {properties} properties hold",
-        setting.name,
-        setting.faults,
+        "model: {name}, faults {faults}: {all} states, {different} of them different, depth {depth}, \
+         {:.1} s; {properties} properties hold",
         since.elapsed().as_secs_f64(),
     ));
-    for situation in situations {
-        assert!(reached.has(*situation), "{}: nothing came by {situation:?}", setting.name);
-    }
     assert!(
-        deeper.is_some() || different == states,
-        "{}: {different} states in the place of {states}: the model or the protocol has changed: \
+        deeper().is_some() || different == states,
+        "{name}: {different} states in the place of {states}: the model or the protocol has changed: \
          look whether it was meant to",
-        setting.name
     );
 }
 
@@ -69,96 +74,40 @@ struct Explored {
 }
 
 impl Explored {
-    fn by(checker: &impl Checker<Protocol>) -> Self {
+    fn by<M: Told>(checker: &impl Checker<M>) -> Self
+    where
+        M::State: Hash,
+    {
         let broken = checker.discoveries().into_iter().next();
         Self {
             all: checker.state_count(),
             different: checker.unique_state_count(),
             depth: checker.max_depth(),
-            broken: broken.map(|(property, path)| (property, story(&path))),
+            broken: broken.map(|(property, path)| (property, M::story(&path))),
         }
     }
 }
 
 /// Lets the checker find what a mutant breaks, and fails if that is nothing, or another property.
-pub(crate) fn kill(setting: &Setting, property: Property) {
-    let mutant = setting.mutant.expect("a mutant");
+pub(crate) fn kill<M: Told>(model: M, mutant: &dyn Debug, property: &str)
+where
+    M::State: Hash,
+{
+    let name = model.name();
     let since = Instant::now();
-    let checker = Protocol::new(setting.clone())
-        .checker()
-        .finish_when(HasDiscoveries::AnyFailures)
-        .spawn_bfs()
-        .join();
+    let checker = model.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
     let took = since.elapsed().as_secs_f64();
     let states = checker.unique_state_count();
     let found = checker.discoveries().into_iter().next();
     let Some((broken, path)) = found else {
-        panic!("mutant {mutant:?} survives: {states} states of `{}` hold", setting.name)
+        panic!("mutant {mutant:?} survives: {states} states of `{name}` hold")
     };
-    let story = story(&path);
+    let story = M::story(&path);
     say(&format!(
-        "model: mutant {mutant:?} is killed by `{broken}` in {} steps ({states} states, {took:.1} s; {}):\n{story}",
+        "model: mutant {mutant:?} is killed by `{broken}` in {} steps ({states} states, {took:.1} s; {name}):\n{story}",
         path.into_actions().len(),
-        setting.name,
     ));
-    assert_eq!(broken, property.name(), "{mutant:?} is killed by another property:\n{story}");
-}
-
-/// The shortest way on which a mutant breaks a property that begins with these steps, and ends in a
-/// state which is as wanted.
-pub(crate) fn shortest(
-    setting: &Setting,
-    first: &[Step],
-    property: Property,
-    goal: fn(&World) -> bool,
-) -> Vec<Step> {
-    let protocol = Protocol::new(setting.clone());
-    let next =
-        |world, step: &Step| protocol.next_state(&world, *step).expect("it changes something");
-    let from = first.iter().fold(protocol.init_states().remove(0), next);
-    let hunt = Hunt { protocol, from, property, goal };
-    let checker = hunt.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let found = checker.discovery(property.name());
-    let found = found.unwrap_or_else(|| panic!("{:?} breaks nothing", setting.mutant));
-    first.iter().copied().chain(found.into_actions()).collect()
-}
-
-/// The model from a state on, looked through for one thing only.
-struct Hunt {
-    protocol: Protocol,
-    from: World,
-    property: Property,
-    goal: fn(&World) -> bool,
-}
-
-impl Model for Hunt {
-    type State = World;
-    type Action = Step;
-
-    fn init_states(&self) -> Vec<World> {
-        vec![self.from.clone()]
-    }
-
-    fn actions(&self, world: &World, steps: &mut Vec<Step>) {
-        self.protocol.actions(world, steps);
-    }
-
-    fn next_state(&self, last: &World, step: Step) -> Option<World> {
-        self.protocol.next_state(last, step)
-    }
-
-    fn properties(&self) -> Vec<stateright::Property<Self>> {
-        vec![stateright::Property::always(self.property.name(), |hunt: &Self, world: &World| {
-            world.broken != Some(hunt.property)
-                || !(hunt.goal)(world)
-                || !hunt.protocol.is_first_found()
-        })]
-    }
-}
-
-/// What the check of the soak's histories finds wrong with the history of a run.
-pub(crate) fn judge(setting: &Setting, history: &[Line]) -> Vec<Violation> {
-    check(&Story::of_calls_to(&[operation(setting)], history))
+    assert_eq!(broken, property, "{mutant:?} is killed by another property:\n{story}");
 }
 
 /// Past the harness, which keeps the output of tests that pass to itself.
@@ -167,86 +116,32 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stdout().lock(), "\n{text}");
 }
 
-/// A path as steps to read, those without news joined.
-fn story(path: &Path<World, Step>) -> String {
-    let mut text = String::new();
-    let steps = path.clone().into_vec();
-    for pair in steps.windows(2) {
-        let [(before, Some(step)), (after, _)] = pair else { continue };
-        text.push_str(&line(before, *step, after));
-    }
-    let last = path.last_state();
-    let _ = match last.broken {
-        Some(property) => writeln!(text, "  {:>2}  broken: {property:?}", last.now),
-        None => writeln!(text, "  {:>2}  the end", last.now),
-    };
-    text
-}
+/// Whether a violation has been found. Stateright goes on for a while and keeps the last one; breadth
+/// first, the first one is the shortest.
+#[derive(Debug, Default)]
+pub(crate) struct Found(AtomicBool);
 
-/// A step as a line to read; nothing where it is no news.
-pub(crate) fn line(before: &World, step: Step, after: &World) -> String {
-    if step == Step::Pass {
-        return String::new();
-    }
-    let mut text = format!("  {:>2}  {}", before.now, describe(before, step));
-    if before.store != after.store {
-        let _ = match after.store {
-            None => write!(text, " -> nothing stands"),
-            Some(kept) => write!(text, " -> {:?}, until {}", kept.record, kept.ends),
-        };
-    }
-    text + "\n"
-}
-
-fn describe(world: &World, step: Step) -> String {
-    let name = |caller: usize| char::from(b'A' + u8::try_from(caller).unwrap_or(25));
-    match step {
-        Step::Pass => "a tick".to_owned(),
-        Step::Arrive(c) => format!("{} calls", name(c)),
-        Step::Send(c, channel, fate) => {
-            format!("{} sends {}: {}", name(c), asked(world, c, channel), fated(fate))
-        }
-        Step::GiveUp(c, channel) => format!("{} gives up {}", name(c), asked(world, c, channel)),
-        Step::Start(c) => format!("{}'s body starts", name(c)),
-        Step::Anew(c) => format!("{} has lost the key before its body ran", name(c)),
-        Step::Answer(c, answer) => format!("{}'s reconcile answers {answer:?}", name(c)),
-        Step::End(c, end) => format!("{}'s body ends: {end:?}", name(c)),
-        Step::Stop(c) => format!("{}'s body is stopped", name(c)),
-        Step::SettleUnasked(c) => format!("{} gives up its outcome", name(c)),
-        Step::Deliver(index) => match world.network.get(index) {
-            Some(message) => format!(
-                "what {} sent at {} arrives: {:?}",
-                name(usize::from(message.ask.caller)),
-                message.ask.first,
-                message.body
-            ),
-            None => "nothing arrives".to_owned(),
-        },
-        Step::Fault(fault, c) => format!("{}: {fault:?}", name(c)),
-        Step::Resume(c) => format!("{} goes on", name(c)),
-        Step::Back { wiped } => format!("the store is back, wiped: {wiped}"),
-        Step::Operate(operation) => format!("the operator: {operation:?}"),
+impl Found {
+    pub(crate) fn is_first(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
     }
 }
 
-fn asked(world: &World, caller: usize, channel: Channel) -> String {
-    let call = &world.callers[caller].call;
-    match (channel, call.ask()) {
-        (Channel::Renewal, _) => "its renewal".to_owned(),
-        (Channel::Again, _) => "its begin after gone".to_owned(),
-        (Channel::Call, Some((_, ask))) => format!("{:?}", ask.purpose),
-        (Channel::Call, None) => "a renewal before its first poll".to_owned(),
-    }
-}
+/// How often each situation was come by: a check that never met what it checks proves nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Reached([AtomicU64; 32]);
 
-fn fated(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Answered => "answered",
-        Fate::Lost => "lost",
-        Fate::ReplyLost => "carried out, the reply is lost",
-        Fate::Late => "held back",
-        Fate::ReplyLate => "carried out, the reply is held back",
-        Fate::Twice => "answered, and a copy is held back",
-        Fate::Unheard => "the store is away",
+impl Reached {
+    pub(crate) fn note(&self, situation: usize) {
+        self.0[situation].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it was come by since this was asked before.
+    pub(crate) fn take(&self, situation: usize) -> bool {
+        self.0[situation].swap(0, Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn has(&self, situation: usize) -> bool {
+        self.0[situation].load(Ordering::Relaxed) > 0
     }
 }

@@ -3,8 +3,9 @@
 use idem_runtime::{OnCrash, OnDrop, OnLost};
 
 use crate::properties::Situation as S;
-use crate::report::explore;
+
 use crate::setting::{Fault, MESSAGES, Policy, Setting};
+use crate::story::explore;
 
 /// How long bodies take that are to be stopped, or are to run on after their loss.
 const LONG: (u8, u8) = (3, 6);

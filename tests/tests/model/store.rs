@@ -33,7 +33,7 @@ impl Turn<'_> {
             .setting
             .mutant
             .and_then(|mutant| mutant.in_the_store(self.setting, command, stands))
-            .unwrap_or_else(|| self.transition(entry, command));
+            .unwrap_or_else(|| transition(entry, command, self.setting.lease, self.setting.ttl));
         self.may_change(by, before, (command, reply), &change);
         if change != Change::Keep {
             self.settles(by, before, command);
@@ -41,76 +41,6 @@ impl Turn<'_> {
             self.apply(change);
         }
         reply
-    }
-
-    fn transition(&self, entry: Option<Entry<'_>>, command: &Command) -> (Reply, Change) {
-        let lease = duration(self.setting.lease);
-        match *command {
-            Command::Begin(record) => {
-                let (reply, change) = transition::begin(entry, &record.real(), lease);
-                let reply = match reply {
-                    BeginReply::Acquired => Reply::Acquired,
-                    BeginReply::Found(standing) => Reply::Found(Rec::of_standing(&standing)),
-                };
-                (reply, change)
-            }
-            Command::Peek => {
-                let seen = entry.map(|e| (Rec::of_standing(e.standing), ticks(e.left)));
-                (Reply::Seen(seen), Change::Keep)
-            }
-            Command::Renew { owner, retention } => {
-                let retention = duration(retention);
-                let (reply, change) = transition::renew(entry, owner.owner(), lease, retention);
-                let reply = match reply {
-                    RenewReply::Renewed => Reply::Renewed,
-                    RenewReply::Gone => Reply::Gone,
-                    RenewReply::Taken => Reply::Taken,
-                    RenewReply::Completed => Reply::Completed,
-                };
-                (reply, change)
-            }
-            Command::Complete(record) => self.complete(entry, record),
-            Command::Release(owner) => {
-                let (reply, change) = transition::release(entry, owner.owner());
-                let reply = match reply {
-                    ReleaseReply::Released => Reply::Released,
-                    ReleaseReply::NotMine => Reply::NotMine,
-                };
-                (reply, change)
-            }
-            Command::Replace { seen, by, life, if_lapsed } => {
-                let if_lapsed = if_lapsed.map(duration);
-                let (reply, change) =
-                    transition::replace(entry, seen.head(), &by.real(), duration(life), if_lapsed);
-                let reply = match reply {
-                    ReplaceReply::Replaced => Reply::Replaced,
-                    ReplaceReply::Stands(_) => Reply::Stands,
-                };
-                (reply, change)
-            }
-            Command::Discard(owner) => {
-                let (reply, change) = transition::discard(entry, owner.owner());
-                let reply = match reply {
-                    DiscardReply::Discarded => Reply::Discarded,
-                    DiscardReply::NotThere => Reply::NotMine,
-                };
-                (reply, change)
-            }
-            // Only its mutant sends it, and carries it out.
-            Command::DiscardLapsed { .. } => (Reply::NotMine, Change::Keep),
-        }
-    }
-
-    fn complete(&self, entry: Option<Entry<'_>>, record: Rec) -> (Reply, Change) {
-        let ttl = duration(self.setting.ttl);
-        let (reply, change) = transition::complete(entry, &record.real(), ttl);
-        let reply = match reply {
-            CompleteReply::Stored => Reply::Stored,
-            CompleteReply::AlreadyStored => Reply::AlreadyStored,
-            CompleteReply::Gone => Reply::Gone,
-            CompleteReply::Refused(standing) => Reply::Refused(Rec::of_standing(&standing)),
-        };
-        (reply, change)
     }
 
     /// What a step may change, whoever sent it.
@@ -279,4 +209,79 @@ fn takes_over(command: &Command, kept: Kept, now: Tick) -> bool {
         Command::Replace { if_lapsed: None, .. } => true,
         _ => false,
     }
+}
+
+/// The real transition that a command is for; an outcome is stored for `ttl`.
+pub(crate) fn transition(
+    entry: Option<Entry<'_>>,
+    command: &Command,
+    lease: Tick,
+    ttl: Tick,
+) -> (Reply, Change) {
+    let lease = duration(lease);
+    match *command {
+        Command::Begin(record) => {
+            let (reply, change) = transition::begin(entry, &record.real(), lease);
+            let reply = match reply {
+                BeginReply::Acquired => Reply::Acquired,
+                BeginReply::Found(standing) => Reply::Found(Rec::of_standing(&standing)),
+            };
+            (reply, change)
+        }
+        Command::Peek => {
+            let seen = entry.map(|e| (Rec::of_standing(e.standing), ticks(e.left)));
+            (Reply::Seen(seen), Change::Keep)
+        }
+        Command::Renew { owner, retention } => {
+            let retention = duration(retention);
+            let (reply, change) = transition::renew(entry, owner.owner(), lease, retention);
+            let reply = match reply {
+                RenewReply::Renewed => Reply::Renewed,
+                RenewReply::Gone => Reply::Gone,
+                RenewReply::Taken => Reply::Taken,
+                RenewReply::Completed => Reply::Completed,
+            };
+            (reply, change)
+        }
+        Command::Complete(record) => complete(entry, record, ttl),
+        Command::Release(owner) => {
+            let (reply, change) = transition::release(entry, owner.owner());
+            let reply = match reply {
+                ReleaseReply::Released => Reply::Released,
+                ReleaseReply::NotMine => Reply::NotMine,
+            };
+            (reply, change)
+        }
+        Command::Replace { seen, by, life, if_lapsed } => {
+            let if_lapsed = if_lapsed.map(duration);
+            let (reply, change) =
+                transition::replace(entry, seen.head(), &by.real(), duration(life), if_lapsed);
+            let reply = match reply {
+                ReplaceReply::Replaced => Reply::Replaced,
+                ReplaceReply::Stands(_) => Reply::Stands,
+            };
+            (reply, change)
+        }
+        Command::Discard(owner) => {
+            let (reply, change) = transition::discard(entry, owner.owner());
+            let reply = match reply {
+                DiscardReply::Discarded => Reply::Discarded,
+                DiscardReply::NotThere => Reply::NotMine,
+            };
+            (reply, change)
+        }
+        // Only its mutant sends it, and carries it out.
+        Command::DiscardLapsed { .. } => (Reply::NotMine, Change::Keep),
+    }
+}
+
+fn complete(entry: Option<Entry<'_>>, record: Rec, ttl: Tick) -> (Reply, Change) {
+    let (reply, change) = transition::complete(entry, &record.real(), duration(ttl));
+    let reply = match reply {
+        CompleteReply::Stored => Reply::Stored,
+        CompleteReply::AlreadyStored => Reply::AlreadyStored,
+        CompleteReply::Gone => Reply::Gone,
+        CompleteReply::Refused(standing) => Reply::Refused(Rec::of_standing(&standing)),
+    };
+    (reply, change)
 }

@@ -4,8 +4,9 @@ use idem_runtime::protocol::Moment;
 use idem_tests::properties::Property;
 
 use crate::message::{Ask, Body, Command, Fate, Message, Purpose, Reply};
-use crate::properties::{Reached, Situation};
+use crate::properties::Situation;
 use crate::record::Id;
+use crate::report::Reached;
 use crate::setting::{Policy, Setting};
 use crate::state::{Attempt, Call, World};
 use crate::time::moment;
@@ -31,7 +32,7 @@ impl Turn<'_> {
     }
 
     pub(crate) fn reach(&self, situation: Situation) {
-        self.reached.note(situation);
+        self.reached.note(situation as usize);
     }
 
     pub(crate) fn set(&mut self, caller: usize, call: Call) {

@@ -7,11 +7,11 @@ use stateright::Model;
 use crate::message::Fate;
 use crate::model::Protocol;
 use crate::properties::Situation;
-use crate::report::line;
 use crate::running::Answer;
 use crate::setting::Setting;
 use crate::state::World;
 use crate::steps::Step;
+use crate::story::line;
 
 /// One step of a run.
 pub(crate) struct Stride {
@@ -76,11 +76,16 @@ impl Walk {
     }
 
     fn go(&mut self, model: &Protocol, world: &mut World, step: Step) -> bool {
-        model.reached.take();
+        Situation::taken(&model.reached);
         let Some(mut after) = model.next_state(world, step) else { return false };
         self.broken.extend(after.broken.take());
         let before = std::mem::replace(world, after.clone());
-        self.strides.push(Stride { before, step, after, reached: model.reached.take() });
+        self.strides.push(Stride {
+            before,
+            step,
+            after,
+            reached: Situation::taken(&model.reached),
+        });
         true
     }
 }

@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the message")]
 
 mod errors;
+mod gone;
 mod handle;
 mod on_crash;
+mod on_duplicate;
 mod on_lost;
 mod on_outage;
+mod renewals;
 mod settling;
+mod window;

@@ -2,7 +2,7 @@
 
 use idem_runtime::testing::Operation;
 use idem_runtime::{
-    Decided, Decision, DirectCall, Error, ErrorKind, Idem, OnCrash, Outcome, Source, Status,
+    Decided, Decision, DirectCall, Error, ErrorKind, Idem, OnCrash, OnDrop, Outcome, Source, Status,
 };
 use idem_tests::{LEASE, Process, TTL, World, eventually};
 use tokio::time::{Instant, sleep};
@@ -149,12 +149,13 @@ async fn reconcile(
     process: &Process,
     answer: Result<Option<u64>, &'static str>,
 ) -> Result<Outcome<u64>, Error> {
-    let call = call(&process.idem, OnCrash::Reconcile);
+    // Which says what becomes of a body, not of a crash that was asked about.
+    let call = call(&process.idem, OnCrash::Reconcile).on_drop(OnDrop::Release);
     let ask = async move {
         sleep(LEASE * 3).await;
         answer
     };
-    call.run_reconciling(ask, |_| async { Ok::<_, Error>(2) }).await
+    call.run_reconciling(ask, |lease| async move { Ok(u64::from(lease.attempt())) }).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +185,7 @@ async fn reconcile_runs_what_did_not_happen() {
 async fn reconcile_is_not_asked_without_a_crash() {
     let process = World::new().process();
     let outcome = reconcile(&process, Err("asked")).await.unwrap();
-    assert_eq!((outcome.value, outcome.source), (2, Source::Fresh));
+    assert_eq!((outcome.value, outcome.source), (1, Source::Fresh));
 }
 
 /// An error, a drop and a deadline in reconcile all leave the crash remembered.
@@ -202,7 +203,7 @@ async fn a_crash_is_not_forgotten_by_who_failed_to_look_into_it() {
     let dropped = tokio::time::timeout(LEASE * 2, reconcile(&process, Ok(Some(1))));
     assert!(dropped.await.is_err());
 
-    let call = call(&process.idem, OnCrash::Reconcile).deadline(LEASE * 2);
+    let call = call(&process.idem, OnCrash::Reconcile).on_drop(OnDrop::Release).deadline(LEASE * 2);
     let never = std::future::pending::<Result<Option<u64>, Error>>();
     let stopped = call.run_reconciling(never, |_| async { Ok::<_, Error>(2) }).await.unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::OutcomeUnknown);

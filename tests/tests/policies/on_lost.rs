@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use idem_runtime::backend::Backend;
-use idem_runtime::{Error, ErrorKind, Key, OnDrop, OnLost, Outcome, RecordKey};
+use idem_runtime::{Error, ErrorKind, OnDrop, OnLost, Outcome};
 use idem_tests::{LEASE, Process, World, eventually};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
+
+use super::gone::forget;
 
 /// Starts a call that runs for six leases and is cut off from the store from one half on; `B`
 /// takes the key as soon as it can. Gives the call and whether its body got to its end.
@@ -80,10 +82,7 @@ async fn cancel_drops_the_action_when_its_key_is_another_s() {
         call.run(|_| std::future::pending::<Result<u64, Error>>()).await
     });
     eventually("A is renewed", || a.events.has("renewed")).await;
-    let key = RecordKey::new("".into(), "op".into(), Key::of("k").unwrap());
-    let found = world.store.peek(&key).await.unwrap().unwrap();
-    let owner = found.standing.record().unwrap().owner;
-    world.store.release(&key, owner).await.unwrap();
+    forget(&world).await;
     let idem = b.idem.clone();
     let other = tokio::spawn(async move {
         idem.call("op").key("k").run(|_| std::future::pending::<Result<u64, Error>>()).await
@@ -93,6 +92,48 @@ async fn cancel_drops_the_action_when_its_key_is_another_s() {
     assert!(start.elapsed() <= LEASE / 4);
     assert!(!a.events.has("lease_at_risk"));
     other.abort();
+}
+
+/// Each time that a lease is at risk is told, and once.
+#[tokio::test(start_paused = true)]
+async fn each_risk_is_told() {
+    let process = World::new().process();
+    let faults = process.faults.clone();
+    let outcome = process.idem.call("op").key("k").run(|_| async move {
+        for _ in 0..3 {
+            faults.away(true);
+            sleep(LEASE * 3).await;
+            faults.away(false);
+            sleep(LEASE).await;
+        }
+        Ok::<_, Error>(1_u64)
+    });
+    assert!(outcome.await.unwrap().stored);
+    assert_eq!(process.events.count("lease_at_risk"), 3);
+    assert_eq!(process.events.count("lease_gone"), 3);
+}
+
+/// A lost lease has no time left, whatever its deadline is; its token says so, too.
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_has_no_time_left() {
+    let world = World::new();
+    let (a, b) = (world.process(), world.process());
+    let (events, store) = (a.events.clone(), world.clone());
+    let call = a.idem.call("op").key("k").run(|lease| async move {
+        eventually("A is renewed", || events.has("renewed")).await;
+        forget(&store).await;
+        let idem = b.idem.clone();
+        let other = tokio::spawn(async move {
+            idem.call("op").key("k").run(|_| std::future::pending::<Result<u64, Error>>()).await
+        });
+        eventually("A is told", || events.has("lease_lost")).await;
+        assert!(!events.has("lease_at_risk"));
+        assert_eq!(lease.time_left(), Duration::ZERO);
+        assert!(lease.token().is_cancelled());
+        other.abort();
+        Ok::<_, Error>(1_u64)
+    });
+    assert_eq!(call.await.unwrap_err().kind(), ErrorKind::LeaseLost);
 }
 
 /// At risk is enough: nobody else has called, and the action is dropped all the same.
@@ -108,7 +149,8 @@ async fn cancel_settles_the_key_by_on_drop() {
             std::future::pending::<()>().await;
             Ok::<_, Error>(1_u64)
         });
-        assert_eq!(stopped.await.unwrap_err().kind(), ErrorKind::LeaseLost);
+        let stopped = timeout(LEASE * 2, stopped).await.expect("it is woken");
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::LeaseLost);
         assert!(start.elapsed() >= LEASE - LEASE / 10 && start.elapsed() < LEASE);
         process.faults.away(false);
         let release = idem_runtime::testing::Operation::Release;
@@ -153,6 +195,7 @@ async fn a_deadline_holds_after_the_loss() {
     let second = b.idem.call("op").key("k").run(|_| async { Ok::<_, Error>(2_u64) }).await;
     assert_eq!(second.unwrap().value, 2);
     a.faults.away(false);
-    assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::DeadlineExceeded);
+    let stopped = timeout(LEASE * 20, call).await.expect("its deadline is watched");
+    assert_eq!(stopped.unwrap().unwrap_err().kind(), ErrorKind::DeadlineExceeded);
     assert_eq!(start.elapsed(), LEASE * 10);
 }

@@ -68,6 +68,33 @@ async fn a_begin_given_up_is_released() {
     idem_tests::eventually("it is released", || world.store.is_empty()).await;
 }
 
+/// Nor does one refusal of that release end it.
+#[tokio::test(start_paused = true)]
+async fn the_release_of_a_begin_given_up_is_repeated() {
+    let world = World::new();
+    let process = world.process_with(|builder| builder.lease(Duration::from_secs(3_600)));
+    process.faults.fail_after(Operation::Begin, 1_000);
+    process.faults.answer(Operation::Release, "no permission", 5);
+    assert!(run(&process.idem, OnOutage::Refuse).await.is_err());
+    idem_tests::eventually("it is released", || world.store.is_empty()).await;
+    assert!(!process.events.has("release_failed"));
+}
+
+/// When the lease has ended there is nothing left to release.
+#[tokio::test(start_paused = true)]
+async fn the_release_of_a_begin_given_up_ends_with_the_lease() {
+    let process = World::new().process_with(|builder| builder.lease(Duration::from_secs(10)));
+    process.faults.away(true);
+    assert!(run(&process.idem, OnOutage::Refuse).await.is_err());
+    let start = Instant::now();
+    idem_tests::eventually("it is given up", || process.events.has("release_failed")).await;
+    let took = start.elapsed();
+    assert!(took <= Duration::from_secs(12), "a lease and the time of one try, not {took:?}");
+    let sent = process.faults.sent(Operation::Release);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(process.faults.sent(Operation::Release), sent);
+}
+
 /// Duplicates that wait for a begin which fails hear of it, and do not queue up for their own.
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_told_to_every_duplicate() {

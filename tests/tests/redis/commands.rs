@@ -1,34 +1,13 @@
 //! What calls cost, by the server's own count: a command that a script runs is counted as well.
 
-use std::collections::BTreeMap;
-
 use idem_runtime::Source;
 use idem_tests::RedisServer;
 
-use crate::kit::{LONG, connect, process_with, record_key, renewal, reserved};
+use crate::kit::{
+    LONG, connect, counts, expected, process_with, record_key, renewal, reserved, reset,
+};
 use idem_runtime::Backend;
 use idem_runtime::protocol::transition::RenewReply;
-
-/// What was carried out since the counters were reset, without what asking for that takes.
-fn counts(server: &RedisServer) -> BTreeMap<String, u64> {
-    let stats: String = server.ask(&["INFO", "commandstats"]);
-    let count = |line: &str| {
-        let (command, stat) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-        Some((command.to_owned(), stat.split(',').next()?.parse().ok()?))
-    };
-    let mut counts: BTreeMap<String, u64> = stats.lines().filter_map(count).collect();
-    counts
-        .retain(|command, _| !["info", "config|resetstat", "client|setinfo"].contains(&&**command));
-    counts
-}
-
-fn reset(server: &RedisServer) {
-    let _: String = server.ask(&["CONFIG", "RESETSTAT"]);
-}
-
-fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    counts.iter().map(|(command, count)| ((*command).to_owned(), *count)).collect()
-}
 
 #[tokio::test]
 async fn a_first_call_is_one_set_and_one_script_and_a_replay_is_one_set() {

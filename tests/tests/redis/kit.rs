@@ -1,5 +1,6 @@
 //! What these tests share: processes on a server, and records made by hand.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use idem_redis::RedisBackend;
@@ -90,4 +91,25 @@ pub(crate) async fn reserved(backend: &RedisBackend, key: &RecordKey) -> Owner {
 
 pub(crate) fn renewal(key: &RecordKey, owner: Owner) -> Renewal {
     Renewal { key: key.clone(), owner, lease: LONG, retention: Duration::ZERO }
+}
+
+/// What was carried out since the counters were reset, without what asking for that takes.
+pub(crate) fn counts(server: &RedisServer) -> BTreeMap<String, u64> {
+    let stats: String = server.ask(&["INFO", "commandstats"]);
+    let count = |line: &str| {
+        let (command, stat) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((command.to_owned(), stat.split(',').next()?.parse().ok()?))
+    };
+    let mut counts: BTreeMap<String, u64> = stats.lines().filter_map(count).collect();
+    counts
+        .retain(|command, _| !["info", "config|resetstat", "client|setinfo"].contains(&&**command));
+    counts
+}
+
+pub(crate) fn reset(server: &RedisServer) {
+    let _: String = server.ask(&["CONFIG", "RESETSTAT"]);
+}
+
+pub(crate) fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    counts.iter().map(|(command, count)| ((*command).to_owned(), *count)).collect()
 }

@@ -206,6 +206,8 @@ async fn a_release_that_was_refused_kept_its_seat() {
     sleep(LEASE * 5).await;
     let unknown = call().run(|_| async { Ok::<_, Error>(1_u64) }).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown, "as in every other process");
+    let sent = process.faults.sent(Operation::Release);
+    assert!((3..20).contains(&sent), "{sent} releases in a lease: the pauses grow");
     assert!(process.events.has("release_failed"));
     assert!(process.idem.shutdown(LEASE).await.is_clean());
 }

@@ -1,7 +1,7 @@
 //! Cases of `renew`.
 
 use super::*;
-use crate::backend::Renewal;
+
 use crate::protocol::transition::RenewReply;
 
 fn renewal(key: &RecordKey, owner: Owner, lease: Duration, retention: Duration) -> Renewal {

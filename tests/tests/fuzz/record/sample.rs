@@ -39,7 +39,9 @@ pub(crate) fn samples() -> Vec<Sample> {
     let failed = outcome(Flags::ERROR, &value);
     let not_kept = outcome(Flags::NOT_KEPT, b"too large");
     let remembered_done = Record { retention_ms: remembered.retention_ms, ..done.clone() };
+    let carrying = Record { payload: payload(b"carried along"), ..remembered.clone() };
     vec![
+        sample("running, carrying something along", &carrying, DAY + lease),
         sample("running", &first, lease),
         sample("running, to be remembered", &remembered, DAY + lease),
         sample("lapsed", &remembered, DAY / 2),

@@ -135,13 +135,7 @@ async fn a_dispatcher_killed_between_enqueue_and_completion_makes_one_run() {
 async fn a_worker_begins_the_receipt_anew_where_the_dispatch_has_ended() {
     let world = World::new();
     let (dispatcher, worker, queue) = (world.process(), world.process(), Queue::default());
-    let lost = dispatch(&dispatcher.idem).enqueue(async |run| {
-        queue.push(run.id());
-        dispatcher.faults.away(true);
-        std::future::pending::<Result<(), Error>>().await
-    });
-    assert!(tokio::time::timeout(LEASE / 10, lost).await.is_err());
-    sleep(LEASE * 2).await;
+    queue.dispatch_and_vanish(&dispatcher).await;
     let [run] = queue.runs()[..] else { panic!("one run") };
     assert!(matches!(work(&worker, run, 7).await, Ran::Ended(Ok(7))));
     assert_eq!(queue.dispatch(&worker).await.unwrap().id(), run);
@@ -152,13 +146,7 @@ async fn a_worker_begins_the_receipt_anew_where_the_dispatch_has_ended() {
 async fn a_worker_begins_the_receipt_once_more_that_its_dispatcher_frees() {
     let world = World::new();
     let (dispatcher, worker, queue) = (world.process(), world.process(), Queue::default());
-    let lost = dispatch(&dispatcher.idem).enqueue(async |run| {
-        queue.push(run.id());
-        dispatcher.faults.away(true);
-        std::future::pending::<Result<(), Error>>().await
-    });
-    assert!(tokio::time::timeout(LEASE / 10, lost).await.is_err());
-    sleep(LEASE * 2).await;
+    queue.dispatch_and_vanish(&dispatcher).await;
     let [run] = queue.runs()[..] else { panic!("one run") };
     let mut finds_nothing = worker.faults.hold_before(Operation::Complete);
     let works = tokio::spawn({
@@ -181,13 +169,7 @@ async fn a_worker_begins_the_receipt_once_more_that_its_dispatcher_frees() {
 async fn a_run_whose_place_another_one_has_is_skipped() {
     let world = World::new();
     let (dispatcher, other, queue) = (world.process(), world.process(), Queue::default());
-    let lost = dispatch(&dispatcher.idem).enqueue(async |run| {
-        queue.push(run.id());
-        dispatcher.faults.away(true);
-        std::future::pending::<Result<(), Error>>().await
-    });
-    assert!(tokio::time::timeout(LEASE / 10, lost).await.is_err());
-    sleep(LEASE * 2).await;
+    queue.dispatch_and_vanish(&dispatcher).await;
     let receipt = queue.dispatch(&other).await.unwrap();
     let [first, second] = queue.runs()[..] else { panic!("two runs") };
     assert_eq!(receipt.id(), second);

@@ -1,10 +1,12 @@
 //! A dispatch as these tests make it, and queues that hand its runs on.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use idem_runtime::{Dispatch, Error, Idem, Key, Liveness, Ran, Receipt, RecordKey, RunId, Verdict};
 use idem_tests::{LEASE, Process, TTL};
+use tokio::time::{sleep, timeout};
 
 /// A tick of the store's clock, by which a moment is just before or just after another.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
@@ -39,6 +41,17 @@ impl Queue {
                 Ok::<_, Error>(())
             })
             .await
+    }
+
+    /// Dispatches to this queue and dies before the receipt is stored; its reservation has ended since.
+    pub(crate) async fn dispatch_and_vanish(&self, process: &Process) {
+        let dispatching = dispatch(&process.idem).enqueue(async |run| {
+            self.push(run.id());
+            process.faults.away(true);
+            pending::<Result<(), Error>>().await
+        });
+        assert!(timeout(LEASE / 10, dispatching).await.is_err());
+        sleep(LEASE * 2).await;
     }
 }
 

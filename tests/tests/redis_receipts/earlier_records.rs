@@ -20,6 +20,7 @@ const RUN: &str = "e12ff31b9856632dfd7c1d25e743a245";
 const RESERVED_FOR: u64 = (30 + 900 + 3_600) * 1_000;
 /// How long a state lives that is not a run's last: two leases and two ttls.
 const STATE_FOR: u64 = 2 * (30 + 3_600) * 1_000;
+const LEASE: u64 = 30_000;
 const HOLD: u64 = 900_000;
 const QUEUE_TIMEOUT: u64 = 1_200_000;
 
@@ -154,10 +155,10 @@ async fn a_run_of_an_earlier_version_that_has_ended_gives_a_new_one() {
     }
 }
 
-/// What its process was about to start is live, and lost with its process's queue timeout.
+/// What its process was about to start is live, and lost when a worker that vanished would be.
 #[tokio::test]
 async fn an_accepted_run_of_an_earlier_version_is_awaited() {
-    for (waited, replayed) in [(QUEUE_TIMEOUT - 30_000, true), (QUEUE_TIMEOUT, false)] {
+    for (waited, replayed) in [(HOLD, true), (LEASE + HOLD, false)] {
         let store = Store::with(&bytes(golden::ACCEPTED), STATE_FOR - waited).await;
         assert_eq!(store.status().await, RunStatus::Accepted);
         assert_eq!(store.is_replayed().await, replayed, "after {waited} ms");

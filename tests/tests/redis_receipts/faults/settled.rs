@@ -76,7 +76,9 @@ impl Settling<'_> {
             assert_ne!(status, RunStatus::Succeeded, "{}: {run} beside {standing}", self.what);
             let ran = work(&self.process.idem, run, 3).await;
             assert!(matches!(ran, Ok(Ran::NotStarted(_))), "{}: {ran:?}", self.what);
-            if !self.process.idem.run(run).status().await.unwrap().has_ended() {
+            let status = self.process.idem.run(run).status().await.unwrap();
+            // Its process died before it could start it, and nobody else has its body: it expires.
+            if status != RunStatus::Accepted && !status.has_ended() {
                 left.push((run, status));
             }
         }

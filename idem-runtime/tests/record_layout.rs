@@ -187,6 +187,10 @@ fn what_is_shown_names_no_key_and_no_value() {
     {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
+    let mut bytes = Record { state: State::Completed, ..record }.to_bytes();
+    *bytes.last_mut().unwrap() ^= 1;
+    let damaged = format!("{:?}", Standing::from_bytes(&bytes));
+    assert!(damaged.contains("damaged") && !damaged.contains("115, 101"), "{damaged}");
     let key = RecordKey::new("shop".into(), "charge".into(), Key::of("secret").unwrap());
     assert_eq!(key.key_tag(), blake3::hash(b"secret").to_hex()[..8]);
     assert_eq!(format!("{key:?}"), format!("RecordKey(charge, #{})", key.key_tag()));

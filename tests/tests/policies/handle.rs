@@ -55,6 +55,16 @@ async fn observe_sees_the_first_call_only() {
     assert!(nothing.facts.is_none());
 }
 
+/// What runs in the scope of a lease counts as the body's own.
+#[tokio::test(start_paused = true)]
+async fn observe_sees_no_call_in_the_scope_of_a_lease() {
+    let process = World::new().process();
+    let call = process.idem.call("op").key("k").run(|lease| async move {
+        Ok::<_, Error>(observe(lease.scope(echo("k"))).await.facts.is_none())
+    });
+    assert!(process.idem.scope(call).await.unwrap().value);
+}
+
 /// The lease inside a body: which key, which attempt, how long, and a number that grows.
 #[tokio::test(start_paused = true)]
 async fn lease_inside_the_body() {

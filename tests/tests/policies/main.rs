@@ -9,6 +9,7 @@ mod on_crash;
 mod on_duplicate;
 mod on_lost;
 mod on_outage;
+mod operators;
 mod renewals;
 mod settling;
 mod window;

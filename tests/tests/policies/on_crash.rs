@@ -1,23 +1,21 @@
-//! `on_crash`: an owner vanished without an outcome. And what operators do about it.
+//! `on_crash`: an owner vanished without an outcome.
 
 use idem_runtime::testing::Operation;
-use idem_runtime::{
-    Decided, Decision, DirectCall, Error, ErrorKind, Idem, OnCrash, OnDrop, Outcome, Source, Status,
-};
-use idem_tests::{LEASE, Process, TTL, World, eventually};
+use idem_runtime::{DirectCall, Error, ErrorKind, Idem, OnCrash, OnDrop, Outcome, Source};
+use idem_tests::{LEASE, Process, World, eventually};
 use tokio::time::{Instant, sleep};
 
-fn call(idem: &Idem, on_crash: OnCrash) -> DirectCall {
+pub(super) fn call(idem: &Idem, on_crash: OnCrash) -> DirectCall {
     idem.call("op").key("k").on_crash(on_crash).retention(LEASE * 10)
 }
 
-async fn run(call: DirectCall, value: u64) -> Result<Outcome<u64>, Error> {
+pub(super) async fn run(call: DirectCall, value: u64) -> Result<Outcome<u64>, Error> {
     call.run(|_| async move { Ok::<_, Error>(value) }).await
 }
 
 /// An owner under `on_crash` starts its body and is never heard of again. Gives when its lease was
 /// last renewed, at the latest.
-async fn crash(world: &World, on_crash: OnCrash) -> Process {
+pub(super) async fn crash(world: &World, on_crash: OnCrash) -> Process {
     let process = world.process();
     let idem = process.idem.clone();
     let dead = tokio::spawn(async move {
@@ -218,6 +216,25 @@ async fn a_crash_is_not_forgotten_by_who_failed_to_look_into_it() {
     assert!(outcome.attempt > 2);
 }
 
+/// Once reconcile has answered that the effect did not happen there is no crash to remember: a body
+/// that cannot start, since the lease is short by then and is not renewed, leaves its key free.
+#[tokio::test(start_paused = true)]
+async fn a_crash_that_was_looked_into_is_released() {
+    let world = World::new();
+    crash(&world, OnCrash::Reconcile).await;
+    let process = world.process();
+    process.faults.fail_before(Operation::Renew, 1_000);
+    let ask = async {
+        sleep(LEASE / 2).await;
+        Ok::<Option<u64>, Error>(None)
+    };
+    let call = call(&process.idem, OnCrash::Reconcile);
+    let failed = call.run_reconciling(ask, |_| async { Ok::<_, Error>(2) }).await.unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Backend);
+    eventually("the key is free", || world.store.is_empty()).await;
+    assert_eq!(process.faults.sent(Operation::Release), 1);
+}
+
 /// A takeover whose body was never polled is left to lapse as well: here, one that came late in its
 /// lease and could not be renewed.
 #[tokio::test(start_paused = true)]
@@ -234,95 +251,6 @@ async fn a_takeover_that_did_not_start_keeps_the_crash_remembered() {
     assert_eq!(process.faults.sent(Operation::Release), 0);
     let unknown = run(call(&world.process().idem, OnCrash::Refuse), 2).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::OutcomeUnknown);
-}
-
-/// An operator finds the effect in the world and says so.
-#[tokio::test(start_paused = true)]
-async fn decide_takes_a_value() {
-    let world = World::new();
-    crash(&world, OnCrash::Refuse).await;
-    let idem = world.process().idem;
-    assert_eq!(idem.decide("op", "k", Decision::take(&1_u64)).await.unwrap(), Decided::InProgress);
-    sleep(LEASE * 2).await;
-    assert_eq!(idem.inspect("op", "k").await.unwrap().unwrap().status, Status::Lapsed);
-    assert_eq!(idem.decide("op", "k", Decision::take(&1_u64)).await.unwrap(), Decided::Done);
-    let outcome = run(call(&idem, OnCrash::Refuse), 2).await.unwrap();
-    assert_eq!((outcome.value, outcome.source), (1, Source::Replayed));
-    let again = idem.decide("op", "k", Decision::run_again()).await.unwrap();
-    assert_eq!(again, Decided::NothingToDecide, "an outcome is final");
-    let status = idem.inspect("op", "k").await.unwrap().unwrap();
-    assert!(matches!(status.status, Status::Completed { kept: true, error: false, .. }));
-    assert!(status.expires_in <= TTL);
-}
-
-#[tokio::test(start_paused = true)]
-async fn decide_runs_again() {
-    let world = World::new();
-    crash(&world, OnCrash::Refuse).await;
-    let idem = world.process().idem;
-    sleep(LEASE * 2).await;
-    assert_eq!(idem.decide("op", "k", Decision::run_again()).await.unwrap(), Decided::Done);
-    assert_eq!(idem.inspect("op", "k").await.unwrap(), None);
-    assert_eq!(run(call(&idem, OnCrash::Refuse), 2).await.unwrap().value, 2);
-    assert_eq!(
-        idem.decide("op", "other", Decision::run_again()).await.unwrap(),
-        Decided::NothingToDecide
-    );
-}
-
-/// An owner that comes back between the operator's look and the decision is not run over.
-#[tokio::test(start_paused = true)]
-async fn a_decision_comes_after_a_renewal() {
-    let world = World::new();
-    let (paused, operator) = (world.process(), world.process());
-    let idem = paused.idem.clone();
-    let owner = tokio::spawn(async move {
-        let call = call(&idem, OnCrash::Refuse);
-        call.run(|_| async {
-            sleep(LEASE * 5).await;
-            Ok::<_, Error>(1_u64)
-        })
-        .await
-    });
-    eventually("the owner is renewed", || paused.events.has("renewed")).await;
-    paused.faults.away(true);
-    sleep(LEASE * 2).await;
-    let mut gate = operator.faults.hold_before(Operation::Replace);
-    let idem = operator.idem.clone();
-    let decision =
-        tokio::spawn(async move { idem.decide("op", "k", Decision::take(&9_u64)).await });
-    gate.arrived().await;
-    let renewed = paused.events.count("renewed");
-    paused.faults.away(false);
-    eventually("the owner is renewed again", || paused.events.count("renewed") > renewed).await;
-    gate.open();
-    assert_eq!(decision.await.unwrap().unwrap(), Decided::InProgress);
-    let outcome = owner.await.unwrap().unwrap();
-    assert!(outcome.stored && outcome.lapsed);
-}
-
-/// An owner that was only paused finds the operator's decision, and is told.
-#[tokio::test(start_paused = true)]
-async fn a_paused_owner_does_not_overwrite_a_decision() {
-    let world = World::new();
-    let paused = world.process();
-    let idem = paused.idem.clone();
-    let owner = tokio::spawn(async move {
-        let call = call(&idem, OnCrash::Refuse);
-        call.run(|_| async {
-            sleep(LEASE * 5).await;
-            Ok::<_, Error>(1_u64)
-        })
-        .await
-    });
-    eventually("the owner is renewed", || paused.events.has("renewed")).await;
-    paused.faults.away(true);
-    sleep(LEASE * 2).await;
-    let operator = world.process().idem;
-    assert_eq!(operator.decide("op", "k", Decision::take(&9_u64)).await.unwrap(), Decided::Done);
-    paused.faults.away(false);
-    assert_eq!(owner.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
-    assert_eq!(run(call(&operator, OnCrash::Refuse), 2).await.unwrap().value, 9);
 }
 
 /// An owner whose effect is out, and whose window ends before the store takes its outcome, leaves its

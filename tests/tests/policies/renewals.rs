@@ -193,6 +193,24 @@ async fn a_renewal_that_meets_its_own_outcome_is_no_loss() {
     assert!(!process.events.has("lease_lost") && !process.events.has("renewal_failed"));
 }
 
+/// What becomes of a renewal after its attempt has ended is told to nobody.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_of_an_attempt_that_has_ended_tells_nothing() {
+    let process = World::new().process();
+    let gate = process.faults.hold_before(Operation::Renew);
+    let call = process.idem.call("op").key("k").run(|_| async {
+        sleep(LEASE / 4 + LEASE / 50).await;
+        Ok::<_, Error>(1_u64)
+    });
+    assert!(call.await.unwrap().stored);
+    let told = process.events.all();
+    // Longer than a renewal may take.
+    sleep(LEASE).await;
+    assert_eq!(process.faults.sent(Operation::Renew), 1);
+    assert_eq!(process.events.all(), told);
+    drop(gate);
+}
+
 /// A takeover whose key is another's by the time that reconcile answers is not renewed until then. Its
 /// call keeps its seat: it is the one that begins anew.
 #[tokio::test(start_paused = true)]

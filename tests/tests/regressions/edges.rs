@@ -50,7 +50,40 @@ async fn a_shutdown_let_an_action_run_on() {
     });
     eventually("it runs", || process.events.has("renewed")).await;
     process.idem.shutdown(Duration::ZERO).await;
-    assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::LeaseLost);
+    let stopped = timeout(LEASE, call).await.expect("it is woken").unwrap();
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::LeaseLost);
+}
+
+/// One that is about to start, whose key is being armed, is told at its start; one that was told
+/// before is not told again.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_was_told_too_early_or_twice() {
+    let process = World::new().process();
+    let mut gate = process.faults.hold_after(Operation::Renew);
+    let idem = process.idem.clone();
+    let call = tokio::spawn(async move {
+        let call = idem.call("op").key("k").on_crash(OnCrash::Refuse).on_lost(OnLost::Cancel);
+        call.run(|_| std::future::pending::<Result<u64, Error>>()).await
+    });
+    gate.arrived().await;
+    process.idem.shutdown(Duration::ZERO).await;
+    assert!(!process.events.has("lease_at_risk"), "nothing has started");
+    gate.open();
+    let stopped = timeout(LEASE, call).await.expect("it is stopped").unwrap();
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::LeaseLost);
+    assert_eq!(process.events.count("lease_at_risk"), 1);
+
+    let process = World::new().process();
+    let (idem, faults, events) =
+        (process.idem.clone(), process.faults.clone(), process.events.clone());
+    let call = process.idem.call("op").key("k").run(|_| async move {
+        faults.away(true);
+        eventually("it is at risk", || events.has("lease_at_risk")).await;
+        idem.shutdown(Duration::ZERO).await;
+        Ok::<_, Error>(1_u64)
+    });
+    assert!(!call.await.unwrap().stored);
+    assert_eq!(process.events.count("lease_at_risk"), 1);
 }
 
 /// A shutdown after one that left something is clean once that has ended.

@@ -153,6 +153,21 @@ async fn renewals_leave_together_if_they_are_all_but_due() {
     }
 }
 
+/// The keeper looks at a lease that comes to be at risk, and renews it no earlier because of that.
+#[tokio::test(start_paused = true)]
+async fn a_lease_at_risk_is_renewed_when_it_is_due() {
+    let process = World::new().process();
+    let (faults, events) = (process.faults.clone(), process.events.clone());
+    let call = process.idem.call("op").key("k").run(|_| async move {
+        eventually("it is renewed", || events.has("renewed")).await;
+        faults.away(true);
+        eventually("it is at risk", || events.has("lease_at_risk")).await;
+        sleep(LEASE / 50).await;
+        Ok::<_, Error>(faults.sent(Operation::Renew) as u64)
+    });
+    assert_eq!(call.await.unwrap().value, 4);
+}
+
 /// A renewal that leaves more than a tenth of an interval late is reported.
 #[tokio::test(start_paused = true)]
 async fn a_tenth_of_an_interval_is_not_late() {

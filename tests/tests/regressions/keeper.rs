@@ -209,3 +209,21 @@ fn a_keeper_task_ended_with_its_runtime() {
     }
     assert!(process.events.count("renewed") > 30, "{:?}", process.events.all());
 }
+
+/// The same when it ended with something still to come: what the next call has to be looked at for
+/// comes later, and is news all the same.
+#[test]
+fn a_keeper_task_ended_before_its_next_tick() {
+    let process = World::new().process();
+    let in_a_runtime = |key: &str, time: Duration| {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+        let call = process.idem.call("op").key(key).run(|_| async {
+            sleep(LEASE * 3).await;
+            Ok::<_, Failure>(1_u64)
+        });
+        runtime.block_on(async { tokio::time::timeout(time, call).await })
+    };
+    assert!(in_a_runtime("first", Duration::from_millis(1)).is_err());
+    assert!(!in_a_runtime("second", LEASE * 4).unwrap().unwrap().lapsed);
+}

@@ -155,8 +155,7 @@ impl Times {
         self.ttl.saturating_add(self.lease).saturating_mul(2).max(self.queue_timeout)
     }
 
-    /// How long the end of a run is kept: longer than the receipt that names it, and than the window
-    /// of a worker that was paused when it was cancelled.
+    /// How long the end of a run is kept: a lease longer than a receipt that was stored just before.
     pub(crate) fn life_of_end(&self) -> Duration {
         self.ttl.saturating_add(self.lease)
     }

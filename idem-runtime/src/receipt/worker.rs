@@ -186,6 +186,8 @@ impl Worker {
         let attempt = arrival.attempt(seat, reservation.owner, taken);
         back.attempt(&attempt);
         let mut action = Action::held(arrival, Guard::new(Arc::clone(&attempt)));
+        // Dropped before the action, whose end gives up the seat: until then a shutdown waits for it.
+        let back = back;
         if !store.see_to_receipt(run, &dispatch).await.map_err(failed)? {
             back.disarm();
             let end = End { store, run, attempt: &attempt, dispatch };

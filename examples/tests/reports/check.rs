@@ -9,8 +9,9 @@ const B: &str = "0000000000000000000000000000000b";
 
 fn line(at_ms: u64, what: &str, more: Value) -> String {
     let mut line = json!({"at_us": at_ms * 1_000, "what": what});
-    for (field, value) in more.as_object().expect("an object") {
-        line[field] = value.clone();
+    let Value::Object(more) = more else { panic!("fields, not {more}") };
+    for (field, value) in more {
+        line[field] = value;
     }
     line.to_string()
 }

@@ -10,4 +10,5 @@ mod dispatching;
 mod judging;
 mod reclaiming;
 mod running;
+mod telling;
 mod unanswered;

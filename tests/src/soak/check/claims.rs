@@ -77,12 +77,13 @@ fn emptied(
 }
 
 /// The keeper renews from a thread of its own, so an action that holds its thread is no reason. What is
-/// claimed ends with the action's own deadline as well.
+/// claimed ends with the action's own deadline as well, which counts from when the runtime polls the
+/// body: earlier than its first line is written down.
 fn lapsed_for_no_reason(check: &mut Check<'_>, call: CallId, run: &Run) {
     let mut later = run.holds.iter().skip(1);
     let Some((at, _)) = later.find(|(at, until)| until <= at) else { return };
     let ends = check.key.operation.deadline_ms.map(|ms| run.began + ms * MS);
-    if ends.is_some_and(|ends| ends <= *at) {
+    if ends.is_some_and(|ends| ends <= *at + way_to_the_body(check)) {
         return;
     }
     let from = at.saturating_sub(check.lease());
@@ -104,16 +105,22 @@ fn told_lapsed_for_no_reason(check: &mut Check<'_>, call: &CallStory, run: &Run)
     }
 }
 
-/// Two thirds of the lease are left when the runtime polls the body; a sixth is for the way from there
-/// to the first line of the body, on a machine that is busy. Nothing is asked for on that way, so only
-/// what holds the process up is a reason.
+/// The longest that it takes from the runtime's poll of a body to the first line of it, on a machine
+/// that is busy: nothing is asked for on that way.
+fn way_to_the_body(check: &Check<'_>) -> Micros {
+    check.lease() / 6
+}
+
+/// Two thirds of the lease are left when the runtime polls the body. On the way from there only what
+/// holds the process up is a reason.
 fn began_late(check: &mut Check<'_>, call: CallId, run: &Run) {
     let left = run.holds.first().map_or(0, |(at, until)| until.saturating_sub(*at));
     let from = run.began.saturating_sub(check.lease());
     let until = run.holds.first().map_or(run.began, |(at, _)| *at) + 100 * MS;
     let (whom, bearable) = (Whom::CodeOf(call.process()), check.lease() / 12);
     let quiet = check.story.disturbances.are_quiet(whom, from, until, bearable);
-    if left < check.lease() / 2 && !run.holds.is_empty() && quiet {
+    let least = check.lease() * 2 / 3 - way_to_the_body(check);
+    if left < least && !run.holds.is_empty() && quiet {
         let what = format!("{call:?} began with {left} µs left of its lease");
         check.violated(Rule::BeganLate, what);
     }

@@ -81,13 +81,14 @@ fn a_lease_lapses_only_for_a_reason() {
     assert_eq!(long_ago.breaks(), [Rule::LapsedForNoReason]);
     let short = lapsed.disturbed(10_100, 10_150, Disturbance::Stalled(0));
     assert_eq!(short.breaks(), [Rule::LapsedForNoReason]);
-    // What is claimed ends with the action's deadline.
+    // What is claimed ends with the action's deadline, which began a little before its first line.
     let stopped = |at: u64| {
         let tale = Tale::of("cancel").called(10_000, A).began(10_001, A, 10_720);
         let tale = tale.holds(at, A, at).ended(11_150, A, End::Dropped);
         tale.refused(11_151, A, "DeadlineExceeded").breaks()
     };
     assert_eq!(stopped(11_102), []);
+    assert_eq!(stopped(11_100), []);
     assert_eq!(stopped(10_900), [Rule::LapsedForNoReason]);
 }
 

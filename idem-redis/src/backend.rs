@@ -87,6 +87,12 @@ impl RedisBackend {
         Self { servers, changes, times }
     }
 
+    /// Where it is, and how long that may take.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn parts(&self) -> (&Arc<Servers>, Times) {
+        (&self.servers, self.times)
+    }
+
     /// Calls a script on one record.
     async fn call(&self, what: &str, script: &Script, call: Call) -> Answer<Value> {
         self.carry(what, Some(script), call).await

@@ -23,6 +23,10 @@ mod servers;
 // How they tell of changes.
 mod changes;
 
+// Consumers of streams.
+#[cfg(feature = "consumer")]
+pub mod consumer;
+
 #[cfg(test)]
 mod fuzz;
 

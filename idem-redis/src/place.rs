@@ -58,6 +58,16 @@ impl Place {
         }
     }
 
+    /// The server and the database.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn identity(&self) -> String {
+        let database = match self {
+            Self::Server(client) => client.get_connection_info().redis_settings().db(),
+            Self::Master(sentinels) => sentinels.database(),
+        };
+        format!("{}/{database}", self.address())
+    }
+
     /// For a person: host and port, the socket's path, or the master's name.
     pub(crate) fn address(&self) -> String {
         match self {

@@ -50,6 +50,14 @@ impl Script {
         call
     }
 
+    /// A call on a record and another one, which is on the same server.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn on_both(&self, record: &str, other: &str) -> Call {
+        let mut call = Call::sized(record.to_owned());
+        call.command.arg("EVALSHA").arg(&self.hash).arg("2").arg(record).arg(other);
+        call
+    }
+
     /// A call without a record, of a script that needs none.
     pub(crate) fn on_nothing(&self) -> Cmd {
         let mut call = redis::cmd("EVALSHA");

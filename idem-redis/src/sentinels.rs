@@ -49,6 +49,12 @@ impl Sentinels {
         &self.master
     }
 
+    /// The master's database.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn database(&self) -> i64 {
+        self.manner.login.db()
+    }
+
     /// A server of the deployment.
     pub(crate) fn server(&self, host: &str, port: u16) -> RedisResult<Connections> {
         self.manner.connections(host, port, self.times)

@@ -131,6 +131,24 @@ impl Servers {
         }
     }
 
+    /// Whether one script can be about both of these.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn are_together(&self, record: &str, other: &str) -> bool {
+        match self {
+            Self::One(_) => true,
+            Self::Cluster(_) => Cluster::are_together(record, other),
+        }
+    }
+
+    /// The same for the same keys on the same servers, as far as their addresses say so.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn identity(&self) -> String {
+        match self {
+            Self::One(connections) => connections.place().identity(),
+            Self::Cluster(cluster) => cluster.address(),
+        }
+    }
+
     /// Takes note of a reply that says which server has a record now; `from` is who said it.
     pub(crate) fn redirected(&self, reply: &Value, from: &Place) {
         if let Self::Cluster(cluster) = self {

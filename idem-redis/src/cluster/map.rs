@@ -20,9 +20,12 @@ const OLD_AFTER: Duration = Duration::from_secs(60);
 /// The checksum that makes a slot of a name.
 const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_XMODEM);
 
-/// The slot of a record. Names of records have no braces, so the whole name counts.
-pub(super) fn slot(record: &str) -> u16 {
-    CRC.checksum(record.as_bytes()) % SLOTS
+/// The slot of a name: of what stands between its first `{` and the `}` after that, if anything does.
+/// Names of records have no braces.
+pub(super) fn slot(name: &str) -> u16 {
+    let tag = name.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
+    let counts = tag.filter(|tag| !tag.is_empty()).unwrap_or(name);
+    CRC.checksum(counts.as_bytes()) % SLOTS
 }
 
 /// One node, with connections of its own.

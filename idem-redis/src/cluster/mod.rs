@@ -74,6 +74,12 @@ impl Cluster {
         format!("the cluster of {}", seeds.join(", "))
     }
 
+    /// Whether two names are in one slot.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn are_together(one: &str, other: &str) -> bool {
+        slot(one) == slot(other)
+    }
+
     /// A number that is the same for records on the same node, as far as is known.
     pub(crate) fn group(&self, record: &str) -> u64 {
         self.map().index(slot(record)).map_or(0, |index| index as u64 + 1)

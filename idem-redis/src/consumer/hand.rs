@@ -1,0 +1,241 @@
+//! The messages in hand: taken by this consumer and not yet settled. What is in hand is renewed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::hold::Hold;
+use super::message_id::MessageId;
+use super::stream::Leased;
+
+/// All messages in hand. Those read ahead as well, and none that an earlier process of the same name has
+/// left.
+#[derive(Debug)]
+pub(super) struct Hand {
+    held: Mutex<BTreeMap<MessageId, Held>>,
+    /// Tells deliveries of one message apart: a group that was created again counts from 1 again.
+    serials: AtomicU64,
+    /// How many there are, for those who wait for that.
+    count: watch::Sender<usize>,
+}
+
+#[derive(Debug)]
+struct Held {
+    deliveries: u64,
+    serial: u64,
+    /// What its delivery waits for: a run of an earlier one that has not ended.
+    after: Option<Arc<Hold>>,
+    /// Its run, once that has begun.
+    hold: Option<Arc<Hold>>,
+    /// Deleted from the stream: nobody can be given it any more, so it need not be kept.
+    trimmed: bool,
+    /// An acknowledgement is under way: that it is not pending any more is no loss.
+    settling: bool,
+}
+
+/// A message in hand, as whoever took it knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) leased: Leased,
+    serial: u64,
+}
+
+/// Messages that a run has lost, and all of that run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Loss {
+    pub(super) lost: Vec<MessageId>,
+    pub(super) all: Vec<MessageId>,
+}
+
+/// Messages whose run begins.
+pub(super) struct Started {
+    pub(super) messages: Vec<Taken>,
+    pub(super) hold: Arc<Hold>,
+    /// The runs of earlier deliveries of theirs, to be waited for.
+    pub(super) earlier: Vec<Arc<Hold>>,
+}
+
+impl Hand {
+    pub(super) fn new() -> Self {
+        Self { held: Mutex::default(), serials: AtomicU64::new(0), count: watch::channel(0).0 }
+    }
+
+    /// Takes messages that the server has just delivered, and gives what was lost by that: a message
+    /// that is in hand and delivered again is not the earlier run's any more.
+    pub(super) fn take(&self, delivered: &[Leased]) -> (Vec<Taken>, Vec<Loss>) {
+        let mut held = self.lock();
+        let mut losses = Vec::new();
+        let mut take = |leased: &Leased| {
+            let serial = self.serials.fetch_add(1, Ordering::Relaxed);
+            let earlier = held.remove(&leased.id);
+            if let Some(earlier) = &earlier {
+                losses.extend(earlier.lose(leased.id));
+            }
+            let held_now = Held {
+                deliveries: leased.deliveries,
+                serial,
+                after: earlier.and_then(|earlier| earlier.hold.or(earlier.after)),
+                hold: None,
+                trimmed: false,
+                settling: false,
+            };
+            held.insert(leased.id, held_now);
+            Taken { leased: *leased, serial }
+        };
+        let taken = delivered.iter().map(&mut take).collect();
+        self.tell(&held);
+        (taken, losses)
+    }
+
+    /// Whether a message is in hand.
+    pub(super) fn has(&self, id: MessageId) -> bool {
+        self.lock().contains_key(&id)
+    }
+
+    /// Those of these messages that are still in hand, and what their run has to wait for. They begin
+    /// to run, under this hold.
+    pub(super) fn start(
+        &self,
+        taken: &[Taken],
+        hold: impl FnOnce(Vec<MessageId>) -> Arc<Hold>,
+    ) -> Option<Started> {
+        let mut held = self.lock();
+        let here: Vec<_> = taken.iter().copied().filter(|taken| taken.is_in(&held)).collect();
+        if here.is_empty() {
+            return None;
+        }
+        let hold = hold(here.iter().map(|taken| taken.leased.id).collect());
+        let mut earlier = Vec::new();
+        for taken in &here {
+            if let Some(held) = held.get_mut(&taken.leased.id) {
+                held.hold = Some(Arc::clone(&hold));
+                earlier.extend(held.after.take());
+            }
+        }
+        Some(Started { messages: here, hold, earlier })
+    }
+
+    /// Those whose lease is to be renewed.
+    pub(super) fn due(&self) -> Vec<Taken> {
+        let held = self.lock();
+        let due = held.iter().filter(|(_, held)| !held.trimmed);
+        due.map(|(id, held)| held.taken(*id)).collect()
+    }
+
+    /// The server does not have these as this consumer's any more; where `is_gone`, as nobody's. Gives
+    /// what was lost, by runs.
+    pub(super) fn lose(&self, lost: &[(Taken, bool)]) -> Vec<Loss> {
+        let mut held = self.lock();
+        let mut losses: Vec<(Option<Arc<Hold>>, Vec<MessageId>)> = Vec::new();
+        for (taken, is_gone) in lost {
+            let Some(found) = taken.find(&mut held) else { continue };
+            let settled = found.settling && *is_gone;
+            let hold = found.hold.clone();
+            held.remove(&taken.leased.id);
+            if settled {
+                continue;
+            }
+            let same = |(known, _): &&mut (Option<Arc<Hold>>, _)| match (known, &hold) {
+                (Some(known), Some(hold)) => Arc::ptr_eq(known, hold),
+                _ => false,
+            };
+            match losses.iter_mut().find(same) {
+                Some((_, ids)) => ids.push(taken.leased.id),
+                None => losses.push((hold, vec![taken.leased.id])),
+            }
+        }
+        self.tell(&held);
+        drop(held);
+        losses.into_iter().map(|(hold, lost)| Loss::of(hold.as_deref(), lost)).collect()
+    }
+
+    /// This one has been deleted from the stream. `false` if it is not in hand any more.
+    pub(super) fn trim(&self, taken: Taken) -> bool {
+        taken.find(&mut self.lock()).map(|held| held.trimmed = true).is_some()
+    }
+
+    /// An acknowledgement of these is about to be sent. Gives those that are still in hand; those that
+    /// have been deleted from the stream need none, and are let go.
+    pub(super) fn settle(&self, taken: &[Taken]) -> Vec<Taken> {
+        let mut held = self.lock();
+        let mut here = Vec::new();
+        for taken in taken {
+            let Some(found) = taken.find(&mut held) else { continue };
+            if found.trimmed {
+                held.remove(&taken.leased.id);
+            } else {
+                found.settling = true;
+                here.push(*taken);
+            }
+        }
+        self.tell(&held);
+        here
+    }
+
+    /// Lets these go.
+    pub(super) fn let_go(&self, taken: &[Taken]) {
+        let mut held = self.lock();
+        for taken in taken {
+            if taken.is_in(&held) {
+                held.remove(&taken.leased.id);
+            }
+        }
+        self.tell(&held);
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
+    /// Resolves when there are none.
+    pub(super) async fn is_empty(&self) {
+        // The sender is this one's own.
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    fn tell(&self, held: &BTreeMap<MessageId, Held>) {
+        self.count.send_if_modified(|count| std::mem::replace(count, held.len()) != held.len());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<MessageId, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    fn taken(&self, id: MessageId) -> Taken {
+        Taken { leased: Leased { id, deliveries: self.deliveries }, serial: self.serial }
+    }
+
+    /// Another delivery has taken its place.
+    fn lose(&self, id: MessageId) -> Option<Loss> {
+        (!self.settling).then(|| Loss::of(self.hold.as_deref(), vec![id]))
+    }
+}
+
+impl Taken {
+    fn is_in(&self, held: &BTreeMap<MessageId, Held>) -> bool {
+        held.get(&self.leased.id).is_some_and(|held| held.serial == self.serial)
+    }
+
+    fn find<'a>(&self, held: &'a mut BTreeMap<MessageId, Held>) -> Option<&'a mut Held> {
+        held.get_mut(&self.leased.id).filter(|held| held.serial == self.serial)
+    }
+}
+
+impl Loss {
+    /// Tells the run, if there is one.
+    fn of(hold: Option<&Hold>, lost: Vec<MessageId>) -> Self {
+        let all = match hold {
+            Some(hold) => {
+                hold.lose(&lost);
+                hold.all().to_vec()
+            }
+            None => lost.clone(),
+        };
+        Self { lost, all }
+    }
+}

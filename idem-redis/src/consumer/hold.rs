@@ -1,0 +1,100 @@
+//! What a run of a handler and those who see to its messages tell each other.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::message_id::MessageId;
+
+/// Why a run has to end before its handler does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// A message of it is another consumer's by now.
+    Lost,
+    /// It ran past `max_processing`.
+    TooLong,
+    /// The consumer ends.
+    Shutdown,
+}
+
+/// One run's hold on its messages. Holding it does not keep them.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    /// Its messages.
+    all: Vec<MessageId>,
+    cancel_on_lost: bool,
+    lost: Mutex<Vec<MessageId>>,
+    /// The first reason: later ones do not change how the run is judged.
+    why: OnceLock<Stop>,
+    /// Cancelled with a reason for it, and by nobody but this.
+    token: CancellationToken,
+    /// Cancelled when the run has ended.
+    ended: CancellationToken,
+}
+
+impl Hold {
+    pub(super) fn new(all: Vec<MessageId>, cancel_on_lost: bool) -> Self {
+        Self {
+            all,
+            cancel_on_lost,
+            lost: Mutex::default(),
+            why: OnceLock::new(),
+            token: CancellationToken::new(),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn all(&self) -> &[MessageId] {
+        &self.all
+    }
+
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// Messages of the run are another's.
+    pub(super) fn lose(&self, lost: &[MessageId]) {
+        self.lost().extend_from_slice(lost);
+        if self.cancel_on_lost {
+            self.stop(Stop::Lost);
+        }
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        !self.lost().is_empty()
+    }
+
+    pub(super) fn stop(&self, why: Stop) {
+        // Of two reasons the first one counts.
+        let _ = self.why.set(why);
+        self.token.cancel();
+    }
+
+    /// Why it was stopped, if it was.
+    pub(super) fn why(&self) -> Option<Stop> {
+        self.why.get().copied()
+    }
+
+    /// Resolves when it is stopped, with the reason.
+    pub(super) async fn stopped(&self) -> Stop {
+        loop {
+            self.token.cancelled().await;
+            if let Some(why) = self.why() {
+                return why;
+            }
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Resolves when the run has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Vec<MessageId>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,120 @@
+//! The thread that keeps messages in hand from going idle. It has a runtime and connections of its own,
+//! so that no handler that blocks the service's threads holds it up.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use idem_runtime::BackendError;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::event::ConsumerEventKind as Kind;
+use super::hand::{Hand, Taken};
+use super::replies::Owned;
+use super::run::ids;
+use super::stream::{PAGE, Stream};
+use super::teller::Teller;
+
+/// What the thread sees to.
+pub(super) struct Renewer {
+    pub(super) stream: Stream,
+    pub(super) hand: Arc<Hand>,
+    pub(super) teller: Arc<Teller>,
+    pub(super) every: Duration,
+    /// Cancelled when the consumer has ended. What is in hand then is renewed until it is let go.
+    pub(super) closed: CancellationToken,
+}
+
+/// Starts the thread. The receiver hears whether its connection stands.
+pub(super) fn start(renewer: Renewer) -> io::Result<oneshot::Receiver<Result<(), BackendError>>> {
+    let (tell, ready) = oneshot::channel();
+    let run = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(renewer.run(tell)),
+        Err(error) => {
+            let told = format!("the thread that renews messages has no runtime: {error}");
+            // Whoever asked may have gone.
+            let _ = tell.send(Err(BackendError::answered(told)));
+        }
+    };
+    std::thread::Builder::new().name("idem-redis-consumer".to_owned()).spawn(run)?;
+    Ok(ready)
+}
+
+impl Renewer {
+    async fn run(mut self, tell: oneshot::Sender<Result<(), BackendError>>) {
+        self.stream = self.stream.separate();
+        let stands = self.stream.floor().await.map(drop);
+        let fails = stands.is_err();
+        if tell.send(stands).is_err() || fails {
+            return;
+        }
+        let mut ticks = interval_at(Instant::now() + self.every, self.every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            let planned = tokio::select! {
+                planned = ticks.tick() => planned,
+                () = self.is_over() => return,
+            };
+            self.renew(planned).await;
+        }
+    }
+
+    async fn is_over(&self) {
+        self.closed.cancelled().await;
+        self.hand.is_empty().await;
+    }
+
+    /// Renews all that is in hand, within half an interval.
+    async fn renew(&self, planned: Instant) {
+        let due = self.hand.due();
+        if due.is_empty() {
+            return;
+        }
+        let (late, patience) = (planned.elapsed(), self.every / 2);
+        let pages: Vec<&[Taken]> = due.chunks(PAGE).collect();
+        let leased: Vec<Vec<_>> =
+            pages.iter().map(|page| page.iter().map(|taken| taken.leased).collect()).collect();
+        let renewed = timeout(patience, self.stream.renew(&leased, patience / 2)).await;
+        let Ok(answers) = renewed else {
+            let error = BackendError::unanswered(format!(
+                "Redis did not answer in half an interval ({patience:?}); they may have been renewed"
+            ));
+            return self.teller.tell(Kind::RenewalFailed { ids: &ids(&due), error: &error });
+        };
+        let mut count = 0;
+        for (page, answer) in pages.into_iter().zip(answers) {
+            match answer {
+                Ok(owned) => count += self.judge(page, &owned),
+                Err(error) => {
+                    self.teller.tell(Kind::RenewalFailed { ids: &ids(page), error: &error });
+                }
+            }
+        }
+        if count > 0 {
+            self.teller.tell(Kind::Renewed { count, late });
+        }
+    }
+
+    /// Takes note of what the server found; how many were renewed.
+    fn judge(&self, page: &[Taken], owned: &[Owned]) -> usize {
+        let (mut lost, mut count) = (Vec::new(), 0);
+        for (taken, owned) in page.iter().zip(owned) {
+            match owned {
+                Owned::Mine => count += 1,
+                Owned::Gone => lost.push((*taken, true)),
+                Owned::Taken => lost.push((*taken, false)),
+                Owned::Trimmed => {
+                    if self.hand.trim(*taken) {
+                        self.teller.tell(Kind::Trimmed { id: taken.leased.id });
+                    }
+                }
+            }
+        }
+        for loss in self.hand.lose(&lost) {
+            self.teller.tell(Kind::LeaseLost { lost: &loss.lost, all: &loss.all });
+        }
+        count
+    }
+}

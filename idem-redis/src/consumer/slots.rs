@@ -1,0 +1,135 @@
+//! How much may be taken: one message for each run that is free, unless a batch or a read-ahead is
+//! asked for. An idle consumer takes the next message then, and not a busy one.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// The runs that there may be at once, and what waits for one.
+#[derive(Debug)]
+pub(super) struct Slots {
+    runs: usize,
+    intake: Intake,
+    state: watch::Sender<State>,
+}
+
+/// What is taken for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intake {
+    /// One message, and so many more that wait for a run.
+    Single { ahead: usize },
+    /// So many at most, and none that wait.
+    Batch { most: usize },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    busy: usize,
+    /// Messages or batches that were taken and wait for a run.
+    waiting: usize,
+}
+
+/// A run's place; free again when it is dropped.
+#[derive(Debug)]
+pub(super) struct Slot(Arc<Slots>);
+
+impl Slots {
+    pub(super) fn new(runs: usize, intake: Intake) -> Arc<Self> {
+        Arc::new(Self { runs, intake, state: watch::channel(State::default()).0 })
+    }
+
+    /// Resolves as soon as messages may be taken, with how many.
+    pub(super) async fn room(&self) -> usize {
+        let mut state = self.state.subscribe();
+        // The sender is this one's own.
+        let found = state.wait_for(|state| self.room_in(*state) > 0).await;
+        found.map_or(0, |state| self.room_in(*state))
+    }
+
+    fn room_in(&self, State { busy, waiting }: State) -> usize {
+        match self.intake {
+            Intake::Single { ahead } => (self.runs + ahead).saturating_sub(busy + waiting),
+            Intake::Batch { most } if busy + waiting < self.runs => most,
+            Intake::Batch { .. } => 0,
+        }
+    }
+
+    /// Whether messages are handled as batches.
+    pub(super) fn in_batches(&self) -> bool {
+        matches!(self.intake, Intake::Batch { .. })
+    }
+
+    /// So many messages or batches were taken and wait for a run.
+    pub(super) fn wait(&self, count: usize) {
+        self.state.send_modify(|state| state.waiting += count);
+    }
+
+    /// One that waited does not any more, and has not begun to run.
+    pub(super) fn leave(&self) {
+        self.state.send_modify(|state| state.waiting -= 1);
+    }
+
+    /// A place for one that waits, as soon as there is one.
+    pub(super) async fn take(self: &Arc<Self>) -> Slot {
+        let mut state = self.state.subscribe();
+        let _ = state.wait_for(|state| state.busy < self.runs).await;
+        // Nobody else takes places.
+        self.state.send_modify(|state| {
+            state.busy += 1;
+            state.waiting -= 1;
+        });
+        Slot(Arc::clone(self))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.state.send_modify(|state| state.busy -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn room(slots: &Slots) -> usize {
+        slots.room().now_or_never().unwrap_or(0)
+    }
+
+    #[test]
+    fn one_message_is_taken_for_each_free_run() {
+        let slots = Slots::new(2, Intake::Single { ahead: 0 });
+        assert_eq!(room(&slots), 2);
+        slots.wait(1);
+        assert_eq!(room(&slots), 1);
+        let slot = slots.take().now_or_never().expect("a free run");
+        assert_eq!(room(&slots), 1);
+        slots.wait(1);
+        assert_eq!(room(&slots), 0);
+        drop(slot);
+        assert_eq!(room(&slots), 1);
+    }
+
+    #[test]
+    fn so_many_more_are_read_ahead() {
+        let slots = Slots::new(1, Intake::Single { ahead: 2 });
+        assert_eq!(room(&slots), 3);
+        slots.wait(3);
+        let _slot = slots.take().now_or_never().expect("a free run");
+        assert_eq!((room(&slots), slots.take().now_or_never().is_some()), (0, false));
+        slots.leave();
+        assert_eq!(room(&slots), 1);
+    }
+
+    #[test]
+    fn a_batch_is_taken_when_a_run_is_free() {
+        let slots = Slots::new(1, Intake::Batch { most: 50 });
+        assert_eq!(room(&slots), 50);
+        slots.wait(1);
+        assert_eq!(room(&slots), 0);
+        drop(slots.take().now_or_never().expect("a free run"));
+        assert_eq!(room(&slots), 50);
+    }
+}

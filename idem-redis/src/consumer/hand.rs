@@ -29,10 +29,30 @@ struct Held {
     after: Option<Arc<Hold>>,
     /// Its run, once that has begun.
     hold: Option<Arc<Hold>>,
+    stage: Stage,
+}
+
+/// How far a message in hand has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It is to be renewed.
+    Leased,
     /// Deleted from the stream: nobody can be given it any more, so it need not be kept.
-    trimmed: bool,
-    /// An acknowledgement is under way: that it is not pending any more is no loss.
-    settling: bool,
+    Trimmed,
+    /// Its end has been sent to the server: that it is not pending any more is no loss.
+    Settling,
+    /// It is not pending any more, so its end has arrived.
+    Settled,
+}
+
+/// What there is to send to settle messages.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Settling {
+    /// Those whose end has to be sent. Those that have been deleted from the stream need none, nor do
+    /// those whose end has arrived.
+    pub(super) to_send: Vec<Taken>,
+    /// Whether one has been lost, and told to be.
+    pub(super) is_lost: bool,
 }
 
 /// A message in hand, as whoever took it knows it.
@@ -78,8 +98,7 @@ impl Hand {
                 serial,
                 after: earlier.and_then(|earlier| earlier.hold.or(earlier.after)),
                 hold: None,
-                trimmed: false,
-                settling: false,
+                stage: Stage::Leased,
             };
             held.insert(leased.id, held_now);
             Taken { leased: *leased, serial }
@@ -120,7 +139,8 @@ impl Hand {
     /// Those whose lease is to be renewed.
     pub(super) fn due(&self) -> Vec<Taken> {
         let held = self.lock();
-        let due = held.iter().filter(|(_, held)| !held.trimmed);
+        let is_due = |held: &Held| matches!(held.stage, Stage::Leased | Stage::Settling);
+        let due = held.iter().filter(|(_, held)| is_due(held));
         due.map(|(id, held)| held.taken(*id)).collect()
     }
 
@@ -131,12 +151,12 @@ impl Hand {
         let mut losses: Vec<(Option<Arc<Hold>>, Vec<MessageId>)> = Vec::new();
         for (taken, is_gone) in lost {
             let Some(found) = taken.find(&mut held) else { continue };
-            let settled = found.settling && *is_gone;
-            let hold = found.hold.clone();
-            held.remove(&taken.leased.id);
-            if settled {
+            if *is_gone && found.stage == Stage::Settling {
+                found.stage = Stage::Settled;
                 continue;
             }
+            let hold = found.hold.clone();
+            held.remove(&taken.leased.id);
             let same = |(known, _): &&mut (Option<Arc<Hold>>, _)| match (known, &hold) {
                 (Some(known), Some(hold)) => Arc::ptr_eq(known, hold),
                 _ => false,
@@ -153,25 +173,24 @@ impl Hand {
 
     /// This one has been deleted from the stream. `false` if it is not in hand any more.
     pub(super) fn trim(&self, taken: Taken) -> bool {
-        taken.find(&mut self.lock()).map(|held| held.trimmed = true).is_some()
+        taken.find(&mut self.lock()).map(|held| held.stage = Stage::Trimmed).is_some()
     }
 
-    /// An acknowledgement of these is about to be sent. Gives those that are still in hand; those that
-    /// have been deleted from the stream need none, and are let go.
-    pub(super) fn settle(&self, taken: &[Taken]) -> Vec<Taken> {
+    /// The end of these is about to be sent.
+    pub(super) fn settle(&self, taken: &[Taken]) -> Settling {
         let mut held = self.lock();
-        let mut here = Vec::new();
+        let mut settling = Settling { to_send: Vec::with_capacity(taken.len()), is_lost: false };
         for taken in taken {
-            let Some(found) = taken.find(&mut held) else { continue };
-            if found.trimmed {
-                held.remove(&taken.leased.id);
-            } else {
-                found.settling = true;
-                here.push(*taken);
+            match taken.find(&mut held) {
+                None => settling.is_lost = true,
+                Some(found) if matches!(found.stage, Stage::Leased | Stage::Settling) => {
+                    found.stage = Stage::Settling;
+                    settling.to_send.push(*taken);
+                }
+                Some(_) => {}
             }
         }
-        self.tell(&held);
-        here
+        settling
     }
 
     /// Lets these go.
@@ -212,7 +231,8 @@ impl Held {
 
     /// Another delivery has taken its place.
     fn lose(&self, id: MessageId) -> Option<Loss> {
-        (!self.settling).then(|| Loss::of(self.hold.as_deref(), vec![id]))
+        let is_lost = matches!(self.stage, Stage::Leased | Stage::Trimmed);
+        is_lost.then(|| Loss::of(self.hold.as_deref(), vec![id]))
     }
 }
 

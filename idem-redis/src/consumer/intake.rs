@@ -42,6 +42,8 @@ pub(super) struct Intake {
     idle: VecDeque<Pending>,
     /// Whether there are more than these.
     has_more: bool,
+    /// Whether idle ones were taken the last time, and not new ones.
+    is_turn_of_idle: bool,
     next_scan: Instant,
     next_tidy: Instant,
 }
@@ -61,6 +63,7 @@ impl Intake {
             floor: Some(floor),
             idle: VecDeque::new(),
             has_more: false,
+            is_turn_of_idle: false,
             next_scan: now,
             next_tidy: now + TIDY_EVERY,
         }
@@ -69,37 +72,35 @@ impl Intake {
     /// Takes messages until it is stopped. A read that waits for messages then is waited for: what it
     /// brings would be missed otherwise.
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        let mut is_turn_of_idle = false;
         let mut pause = PAUSE_AFTER_FAILURE;
         while !stop.is_cancelled() {
-            let scanned = self.scan_if_due().await;
-            let room = tokio::select! {
-                biased;
+            let Err(error) = self.step(&stop).await else {
+                pause = PAUSE_AFTER_FAILURE;
+                continue;
+            };
+            self.desk.tell(Kind::ReadFailed { error: &error });
+            tokio::select! {
                 () = stop.cancelled() => return,
-                room = self.desk.slots.room() => room,
-                () = sleep_until(self.next_scan) => continue,
-            };
-            is_turn_of_idle = !self.idle.is_empty() && !is_turn_of_idle;
-            let taken = match scanned {
-                Ok(()) if is_turn_of_idle => self.claim(room).await,
-                Ok(()) => self.read(room).await,
-                Err(error) => Err(error),
-            };
-            match taken {
-                Ok(deliveries) => {
-                    pause = PAUSE_AFTER_FAILURE;
-                    self.hand_on(deliveries);
-                }
-                Err(error) => {
-                    self.desk.tell(Kind::ReadFailed { error: &error });
-                    tokio::select! {
-                        () = stop.cancelled() => return,
-                        () = sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
-                    }
-                    self.restore().await;
-                }
+                () = sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
             }
+            self.restore().await;
         }
+    }
+
+    /// Looks for idle messages if it is time, and takes messages if there is room.
+    async fn step(&mut self, stop: &CancellationToken) -> Answer<()> {
+        self.scan_if_due().await?;
+        let room = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            room = self.desk.slots.room() => room,
+            () = sleep_until(self.next_scan) => return Ok(()),
+        };
+        self.is_turn_of_idle = !self.idle.is_empty() && !self.is_turn_of_idle;
+        let deliveries =
+            if self.is_turn_of_idle { self.claim(room).await } else { self.read(room).await }?;
+        self.hand_on(deliveries);
+        Ok(())
     }
 
     /// Creates the group again if that is what was wrong. What it had not done by the last look at it

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::desk::Desk;
 use super::event::ConsumerEventKind as Kind;
-use super::hand::Taken;
+use super::hand::{Settling, Taken};
 use super::replies::Owned;
 use super::run::{Run, ids};
 use super::stream::{PAGE, Pending};
@@ -65,7 +65,9 @@ async fn attempt(desk: &Desk, batch: &mut Vec<Job>, is_repeated: bool) -> bool {
     let mut unanswered = Vec::new();
     for job in batch.drain(..) {
         match job {
-            Job::Acknowledge { run, messages, took } => done.push((run, messages, took)),
+            Job::Acknowledge { run, messages, took } => {
+                done.push(Done { run, messages, took, to_send: Vec::new() });
+            }
             Job::Bury { run, message, error } => {
                 if let Err(job) = bury(desk, run, message, error, is_repeated).await {
                     unanswered.push(job);
@@ -78,57 +80,59 @@ async fn attempt(desk: &Desk, batch: &mut Vec<Job>, is_repeated: bool) -> bool {
     !batch.is_empty()
 }
 
-type Done = (Arc<Run>, Vec<Taken>, Duration);
+/// A run whose messages are to be acknowledged, and those of them that need it.
+struct Done {
+    run: Arc<Run>,
+    messages: Vec<Taken>,
+    took: Duration,
+    to_send: Vec<Taken>,
+}
 
 /// Acknowledges runs; gives those back that were not answered.
-async fn acknowledge(desk: &Desk, done: Vec<Done>, is_repeated: bool) -> Vec<Job> {
+async fn acknowledge(desk: &Desk, mut done: Vec<Done>, is_repeated: bool) -> Vec<Job> {
+    // Of a run that has lost a message nothing is acknowledged.
+    done.retain_mut(|done| {
+        let Settling { to_send, is_lost } = desk.hand.settle(&done.messages);
+        done.to_send = to_send;
+        !is_lost
+    });
     if done.is_empty() {
         return Vec::new();
     }
-    // What has been lost meanwhile is not there any more, and then the run's others are not either.
-    let here: Vec<Vec<Taken>> =
-        done.iter().map(|(_, messages, _)| desk.hand.settle(messages)).collect();
-    let runs: Vec<Vec<_>> =
-        here.iter().map(|run| run.iter().map(|message| message.leased).collect()).collect();
+    let leased = |done: &Done| done.to_send.iter().map(|message| message.leased).collect();
+    let runs: Vec<Vec<_>> = done.iter().map(leased).collect();
     match desk.stream.acknowledge(&runs, desk.options.delete_on_ack).await {
         Ok(found) => {
-            for (((_run, messages, took), here), owned) in done.into_iter().zip(here).zip(found) {
-                judge(desk, &messages, took, &here, &owned, is_repeated);
+            for (done, owned) in done.iter().zip(found) {
+                judge(desk, done, &owned, is_repeated);
             }
             Vec::new()
         }
         Err(error) => {
-            let all: Vec<_> = here.concat();
-            desk.tell(Kind::SettleFailed { ids: &ids(&all), error: &error });
+            let all: Vec<_> = done.iter().flat_map(|done| ids(&done.messages)).collect();
+            desk.tell(Kind::SettleFailed { ids: &all, error: &error });
             if error.is_answer() {
                 return Vec::new();
             }
-            let again = |(run, messages, took)| Job::Acknowledge { run, messages, took };
+            let again = |Done { run, messages, took, .. }| Job::Acknowledge { run, messages, took };
             done.into_iter().map(again).collect()
         }
     }
 }
 
 /// What the server found of one run. Pending for nobody is an acknowledgement that was sent before.
-fn judge(
-    desk: &Desk,
-    messages: &[Taken],
-    took: Duration,
-    here: &[Taken],
-    owned: &[Owned],
-    is_repeated: bool,
-) {
+fn judge(desk: &Desk, done: &Done, owned: &[Owned], is_repeated: bool) {
     let is_lost = |owned: Owned| match owned {
         Owned::Mine | Owned::Trimmed => false,
         Owned::Gone => !is_repeated,
         Owned::Taken => true,
     };
-    let found = here.iter().copied().zip(owned.iter().copied());
+    let found = done.to_send.iter().copied().zip(owned.iter().copied());
     // As lost, even where it is pending for nobody: this run's acknowledgement was not the one.
     let lost: Vec<_> =
         found.filter(|(_, owned)| is_lost(*owned)).map(|(message, _)| (message, false)).collect();
     if lost.is_empty() {
-        desk.tell(Kind::Done { ids: &ids(messages), took });
+        desk.tell(Kind::Done { ids: &ids(&done.messages), took: done.took });
     } else {
         desk.tell_losses(&desk.hand.lose(&lost));
     }
@@ -142,12 +146,20 @@ async fn bury(
     error: String,
     is_repeated: bool,
 ) -> Result<(), Job> {
-    let here = desk.hand.settle(&[message]);
-    let Some(dead) = desk.options.dead_letter.as_deref().filter(|_| !here.is_empty()) else {
-        return Ok(());
-    };
+    let Some(dead) = desk.options.dead_letter.as_deref() else { return Ok(()) };
     let consumer = desk.stream.consumer.as_bytes().to_vec();
     let seen = Pending { leased: message.leased, consumer, idle: Duration::ZERO };
+    let Settling { to_send, is_lost } = desk.hand.settle(&[message]);
+    if is_lost {
+        return Ok(());
+    }
+    if to_send.is_empty() {
+        // The attempt before has arrived, or it has been deleted from the stream, which was told.
+        if is_repeated {
+            tell_dead(desk, &seen, &error);
+        }
+        return Ok(());
+    }
     let buried = entomb(desk, &seen, dead, &error).await;
     match buried {
         Ok(Owned::Mine) => {}

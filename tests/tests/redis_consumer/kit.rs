@@ -176,7 +176,14 @@ impl Running {
     pub(crate) fn start(consumer: Consumer, log: Log) -> Self {
         let stop = CancellationToken::new();
         let shutdown = stop.clone().cancelled_owned();
-        let task = tokio::spawn(consumer.clone().run(shutdown));
+        let runs = consumer.clone().run(shutdown);
+        let task = tokio::spawn(async {
+            let ended = runs.await;
+            if let Err(error) = &ended {
+                eprintln!("the consumer has not started: {error}");
+            }
+            ended
+        });
         Self { consumer, log, stop, task }
     }
 
@@ -332,4 +339,49 @@ pub(crate) fn start_batches(builder: ConsumerBuilder, works: &Works) -> Running 
         }
     });
     Running::start(consumer, log)
+}
+
+/// The scripts, to aim faults at.
+pub(crate) const RENEW: &str = include_str!("../../../idem-redis/scripts/consumer/renew.lua");
+pub(crate) const ACKNOWLEDGE: &str =
+    include_str!("../../../idem-redis/scripts/consumer/acknowledge.lua");
+pub(crate) const CLAIM: &str = include_str!("../../../idem-redis/scripts/consumer/claim.lua");
+pub(crate) const BURY: &str = include_str!("../../../idem-redis/scripts/consumer/bury.lua");
+pub(crate) const CREATE: &str = include_str!("../../../idem-redis/scripts/consumer/create.lua");
+
+impl World {
+    /// Gives a message to another consumer, as a reclaim does that finds it idle.
+    pub(crate) fn steal(&self, id: MessageId) {
+        let claimed: Vec<(String, Vec<String>)> =
+            self.server.ask(&["XCLAIM", STREAM, GROUP, "thief", "0", &id.to_string()]);
+        assert_eq!(claimed.len(), 1);
+    }
+
+    /// Adds so many messages at once.
+    pub(crate) fn add_many(&self, count: usize) {
+        let script = "for i = 1, tonumber(ARGV[1]) do redis.call('XADD', KEYS[1], '*', 'n', i) end";
+        let _: redis::Value = self.server.ask(&["EVAL", script, "1", STREAM, &count.to_string()]);
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.server.ask(&["XLEN", STREAM])
+    }
+
+    /// The entries of a stream, each with its fields.
+    pub(crate) fn entries(&self, stream: &str) -> Vec<(String, Vec<String>)> {
+        self.server.ask(&["XRANGE", stream, "-", "+"])
+    }
+}
+
+impl World {
+    /// The consumers of the group, if there is one.
+    pub(crate) fn consumers_or_none(&self) -> Vec<String> {
+        let known: u64 = self.server.ask(&["EXISTS", STREAM]);
+        if known == 0 {
+            return Vec::new();
+        }
+        let groups: Vec<HashMap<String, redis::Value>> =
+            self.server.ask(&["XINFO", "GROUPS", STREAM]);
+        if groups.is_empty() { Vec::new() } else { self.consumers() }
+    }
 }

@@ -5,4 +5,10 @@
 
 mod kit;
 
+mod lost;
+mod options;
+mod registration;
 mod renewal;
+mod retries;
+mod shutdown;
+mod vanished;

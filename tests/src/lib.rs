@@ -1,6 +1,7 @@
 //! What the tests of idem share: a store with faults, processes on it, and a record of events.
 
 pub mod caller;
+pub mod consuming;
 mod ledger;
 pub mod properties;
 mod proxy;

@@ -5,10 +5,14 @@
 
 mod kit;
 
+mod deployments;
 mod lost;
 mod options;
+mod payloads;
+mod processes;
 mod registration;
 mod renewal;
 mod retries;
 mod shutdown;
+mod telling;
 mod vanished;

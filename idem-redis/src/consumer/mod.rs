@@ -66,6 +66,9 @@ mod replies;
 mod scripts;
 mod stream;
 
+#[cfg(test)]
+mod fuzz;
+
 // What others see.
 mod event;
 #[cfg(feature = "metrics")]

@@ -153,3 +153,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/receipts.md")]
 struct Receipts;
+
+/// Likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/consumer.md")]
+struct Consumers;

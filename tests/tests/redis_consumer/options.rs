@@ -133,9 +133,9 @@ async fn rights_that_are_missing_are_named_before_anything_is_created() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rights_that_are_asked_for_will_do() {
     let page = include_str!("../../../docs/consumer.md");
-    let rights =
-        page.split("```").find_map(|code| code.trim().strip_prefix("ACL SETUSER worker on >… "));
-    let rights: Vec<_> = rights.expect("the rights").split_whitespace().collect();
+    let (_, rights) = page.split_once("ACL SETUSER worker on >… ").expect("the command");
+    let (rights, _) = rights.split_once("```").expect("its end");
+    let rights: Vec<_> = rights.split_whitespace().collect();
     let world = World::start().await;
     let _: String = world
         .server

@@ -78,6 +78,10 @@ impl<'a> Bare<'a> {
                 let mut acknowledge = cmd("EVALSHA");
                 acknowledge.arg(&self.script).arg(1).arg(self.stream).arg(self.group);
                 acknowledge.arg(NAME).arg("");
+                // In the order of the stream.
+                [read.ids().next(), read.ids().last()].into_iter().for_each(|id| {
+                    acknowledge.arg(id);
+                });
                 // A run of one message each, delivered once.
                 read.ids().for_each(|id| _ = acknowledge.arg(1).arg(id).arg(1));
                 let found: Vec<u8> = acknowledge.query_async(&mut self.connection).await?;

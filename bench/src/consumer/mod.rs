@@ -3,6 +3,7 @@
 mod bare;
 mod delivery;
 mod rate;
+mod renewals;
 mod stream;
 mod watch;
 
@@ -20,5 +21,6 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<Vec<Figure>> {
         figures.push(delivery::figure(plan.rounds, &store, threads)?);
     }
 
+    figures.extend(renewals::figures(plan.rounds, &store)?);
     Ok(figures)
 }

@@ -4,7 +4,7 @@
 -- ARGV[4], ARGV[5] the least and the greatest id
 -- then for each run: how many messages, and for each of them id, deliveries
 -- for each message: 0 pending for nobody, 1 this consumer's, 3 delivered again since; those of a run are
--- acknowledged where all are 1
+-- acknowledged where all are 1. If all of all runs are 1, how many messages in place of that
 local key, group, consumer = KEYS[1], ARGV[1], ARGV[2]
 -- One look at all of them takes a fraction of one at each. It is bounded, since there may be many more
 -- between them; what it does not reach is looked at by itself.
@@ -41,4 +41,4 @@ for i = 1, #done, 1000 do
     redis.call('XDEL', key, unpack(done, i, last))
   end
 end
-return found
+return #done == #found and #found or found

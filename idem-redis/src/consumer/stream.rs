@@ -143,7 +143,7 @@ impl Stream {
             call.command.arg(millis(*idle));
         }
         let reply = self.call("claiming messages", &scripts::CLAIM, call).await?;
-        replies::claimed(&reply, wanted.iter().map(|(leased, _)| *leased))
+        replies::claimed(reply, wanted.iter().map(|(leased, _)| *leased))
     }
 
     /// Keeps messages from going idle, a page in each script, in ascending order. Gives what was found, page by page.

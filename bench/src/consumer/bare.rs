@@ -59,7 +59,7 @@ impl<'a> Bare<'a> {
         read: &Read,
         how: Acknowledging,
     ) -> anyhow::Result<()> {
-        let acknowledged = match how {
+        let acknowledged: usize = match how {
             Acknowledging::AtOnce => {
                 let mut acknowledge = self.xack();
                 read.ids().for_each(|id| _ = acknowledge.arg(id));

@@ -1,9 +1,12 @@
 //! Messages a second: a consumer whose handler does nothing, against reads and acknowledgements.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::future::pending;
 use std::sync::Arc;
+use std::time::Instant;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use idem_redis::RedisBackend;
 use idem_redis::consumer::{Batch, Consumer, Message};
 use redis::aio::MultiplexedConnection;
@@ -143,12 +146,8 @@ impl<'a> Work<'a> {
             spent.in_server += self.store.time()? - in_server;
             spent.here += process::time()? - here;
             let now = self.store.counts()?;
-            let count = |command: &str| {
-                let count = |counts: &std::collections::BTreeMap<String, u64>| {
-                    counts.get(command).copied().unwrap_or_default()
-                };
-                count(&now) - count(&counts)
-            };
+            let of = |counts: &BTreeMap<_, _>, command| counts.get(command).copied().unwrap_or(0);
+            let count = |command| of(&now, command) - of(&counts, command);
             spent.reads += count("xreadgroup");
             spent.scripts += count("evalsha");
         }
@@ -179,9 +178,9 @@ async fn consume_batches(backend: &RedisBackend, stream: Stream) -> anyhow::Resu
 
 async fn run(consumer: Consumer, watch: &Watch, mut stream: Stream) -> anyhow::Result<f64> {
     let nanos = tokio::select! {
-        ended = consumer.run(std::future::pending()) => {
+        ended = consumer.run(pending()) => {
             ended?;
-            anyhow::bail!("the consumer ended by itself");
+            bail!("the consumer ended by itself");
         }
         took = watch.ended() => took.as_secs_f64() * 1e9 / MESSAGES as f64,
     };
@@ -196,7 +195,7 @@ async fn consume_bare(
 ) -> anyhow::Result<f64> {
     stream.create_group(GROUP).await?;
     let mut bare = Bare::new(connection, &stream.name, GROUP).await?;
-    let (started, mut done) = (std::time::Instant::now(), 0);
+    let (started, mut done) = (Instant::now(), 0);
     while done < MESSAGES {
         let read = bare.read(AT_ONCE).await?;
         bare.acknowledge(&read, how).await?;

@@ -4,6 +4,7 @@
 //! turn. Exit status 0 says that the suite ran, not that its goals are met.
 
 mod attribute;
+mod consumer;
 mod counted;
 mod figure;
 mod keeper;

@@ -36,18 +36,25 @@ fn ticks(stat: &str) -> Option<u64> {
 
 /// Seconds that the keepers of this process have run so far.
 pub(crate) fn keeper_time() -> anyhow::Result<f64> {
-    let (mut nanos, mut keepers) = (0, 0);
+    thread_time(KEEPER)
+}
+
+/// Seconds that the threads of this name have run so far.
+pub(crate) fn thread_time(name: &str) -> anyhow::Result<f64> {
+    // The system keeps no more of a name.
+    let known_as = &name[..name.len().min(15)];
+    let (mut nanos, mut threads) = (0, 0);
     for task in fs::read_dir("/proc/self/task").context("reading /proc/self/task")? {
         let task = task?.path();
         // A thread may end before it is read.
-        let Ok(name) = fs::read_to_string(task.join("comm")) else { continue };
-        if name.trim_end() == KEEPER {
+        let Ok(found) = fs::read_to_string(task.join("comm")) else { continue };
+        if found.trim_end() == known_as {
             let times = fs::read_to_string(task.join("schedstat"));
             nanos += time_run(&times.context("reading a thread's times")?)?;
-            keepers += 1;
+            threads += 1;
         }
     }
-    ensure!(keepers > 0, "there is no thread `{KEEPER}`");
+    ensure!(threads > 0, "there is no thread `{name}`");
     Ok(nanos as f64 / 1e9)
 }
 

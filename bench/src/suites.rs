@@ -1,7 +1,7 @@
 //! The suites there are. A new one is a module with a `run`, and a line here.
 
 use crate::figure::Figure;
-use crate::{attribute, keeper, memory, redis};
+use crate::{attribute, consumer, keeper, memory, redis};
 
 /// A group of figures that are measured together.
 pub(crate) struct Suite {
@@ -43,5 +43,11 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "Many leases held at once, on the memory backend and on Redis: takes three minutes",
         rounds: 5,
         run: keeper::run,
+    },
+    Suite {
+        name: "consumer",
+        about: "Messages of a stream, against the bare commands",
+        rounds: 7,
+        run: consumer::run,
     },
 ];

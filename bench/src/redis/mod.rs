@@ -14,7 +14,7 @@ mod waking;
 use crate::figure::Figure;
 use crate::suites::Plan;
 use keys::Keys;
-pub(crate) use store::Store;
+pub(crate) use store::{Store, prefix};
 pub(crate) use threads::Threads;
 pub(crate) use waiter::Waiter;
 

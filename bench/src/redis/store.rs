@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// A bare connection, set up as the backend's are.
-    pub(super) async fn connection(&self) -> anyhow::Result<MultiplexedConnection> {
+    pub(crate) async fn connection(&self) -> anyhow::Result<MultiplexedConnection> {
         let info = self.url.as_str().into_connection_info().context("the address")?;
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
         let config = AsyncConnectionConfig::new()
@@ -57,13 +57,13 @@ impl Store {
     }
 
     /// How often each command was carried out so far; those that scripts run are counted as well.
-    pub(super) fn counts(&self) -> anyhow::Result<BTreeMap<String, u64>> {
+    pub(crate) fn counts(&self) -> anyhow::Result<BTreeMap<String, u64>> {
         let info: String = redis::cmd("INFO").arg("commandstats").query(&mut self.visit()?)?;
         Ok(info.lines().filter_map(count).collect())
     }
 
     /// Seconds that the server's own thread has run so far.
-    pub(super) fn time(&self) -> anyhow::Result<f64> {
+    pub(crate) fn time(&self) -> anyhow::Result<f64> {
         let info: String = redis::cmd("INFO").arg("cpu").query(&mut self.visit()?)?;
         let times = info.lines().filter_map(|line| line.split_once("_main_thread:"));
         times.map(|(_, time)| time.trim().parse::<f64>().context("the server's times")).sum()
@@ -91,7 +91,7 @@ pub(super) async fn idem_on(url: &str, prefix: &str) -> anyhow::Result<Idem> {
 }
 
 /// Of this process only, so that two runs on one server do not meet.
-pub(super) fn prefix() -> String {
+pub(crate) fn prefix() -> String {
     format!("bench/{}", std::process::id())
 }
 

@@ -1,7 +1,9 @@
 //! What a run of a handler and those who see to its messages tell each other.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::message_id::MessageId;
@@ -28,8 +30,9 @@ pub(crate) struct Hold {
     why: OnceLock<Stop>,
     /// Cancelled with a reason for it, and by nobody but this.
     token: CancellationToken,
-    /// Cancelled when the run has ended.
-    ended: CancellationToken,
+    has_ended: AtomicBool,
+    /// Woken when the run has ended.
+    ended: Notify,
 }
 
 impl Hold {
@@ -40,7 +43,8 @@ impl Hold {
             lost: Mutex::default(),
             why: OnceLock::new(),
             token: CancellationToken::new(),
-            ended: CancellationToken::new(),
+            has_ended: AtomicBool::new(false),
+            ended: Notify::new(),
         }
     }
 
@@ -86,12 +90,17 @@ impl Hold {
     }
 
     pub(super) fn end(&self) {
-        self.ended.cancel();
+        self.has_ended.store(true, Ordering::Release);
+        self.ended.notify_waiters();
     }
 
     /// Resolves when the run has ended.
     pub(super) async fn ended(&self) {
-        self.ended.cancelled().await;
+        // It hears of an end from here on, so that none is missed after the look.
+        let ended = self.ended.notified();
+        if !self.has_ended.load(Ordering::Acquire) {
+            ended.await;
+        }
     }
 
     fn lost(&self) -> MutexGuard<'_, Vec<MessageId>> {

@@ -68,7 +68,7 @@ impl Reader {
         if let Value::ServerError(_) = &reply {
             stream.redirected(&reply, &place);
         }
-        let read = replies::read(&reply)?;
+        let read = replies::read(reply)?;
         self.line = Some((place, line));
         Ok(read)
     }

@@ -107,24 +107,31 @@ pub(super) fn pending(reply: &Value) -> Answer<Vec<Pending>> {
 
 /// The claims that were asked for, each with the message as it was seen before.
 pub(super) fn claimed(
-    reply: &Value,
+    reply: Value,
     wanted: impl ExactSizeIterator<Item = Leased>,
 ) -> Answer<Vec<Claim>> {
     let what = "claiming messages";
-    let Value::Array(found) = reply else { return Err(otherwise(what, reply)) };
+    let Value::Array(found) = reply else { return Err(otherwise(what, &reply)) };
     if found.len() != wanted.len() {
-        return Err(unexpected(what, reply));
+        return Err(unexpected(what, &Value::Array(found)));
     }
-    let claim = |(found, seen): (&Value, Leased)| match found {
+    let claim = |(found, seen): (Value, Leased)| match found {
         Value::Int(0) => Some(Claim::Missed),
         Value::Int(2) => Some(Claim::Trimmed(seen.id)),
         entry => delivery(entry, seen.deliveries + 1).map(Claim::Claimed),
     };
-    let claims = found.iter().zip(wanted).map(claim).collect::<Option<_>>();
-    claims.ok_or_else(|| unexpected(what, reply))
+    let claims = found.into_iter().zip(wanted).map(claim).collect::<Option<_>>();
+    claims.ok_or_else(|| senseless(what))
 }
 
+/// What so many messages were found to be.
 pub(super) fn owned(what: &str, reply: &Value, count: usize) -> Answer<Vec<Owned>> {
+    // The usual answer is short: that all are this consumer's.
+    if let Value::Int(all) = reply
+        && usize::try_from(*all) == Ok(count)
+    {
+        return Ok(vec![Owned::Mine; count]);
+    }
     let Value::Array(found) = reply else { return Err(otherwise(what, reply)) };
     let owned = |found: &Value| match found {
         Value::Int(0) => Ok(Owned::Gone),
@@ -141,37 +148,47 @@ pub(super) fn owned(what: &str, reply: &Value, count: usize) -> Answer<Vec<Owned
 
 /// What a read brought: nothing if it waited in vain. The messages are new, so this is their first
 /// delivery.
-pub(super) fn read(reply: &Value) -> Answer<Vec<Delivery>> {
+pub(super) fn read(reply: Value) -> Answer<Vec<Delivery>> {
     let what = "reading messages";
     let entries = match reply {
         Value::Nil => return Ok(Vec::new()),
         // By name, in pairs or as a map.
-        Value::Array(streams) => match &**streams {
-            [Value::Array(stream)] => stream.get(1),
+        Value::Array(streams) => match <[Value; 1]>::try_from(streams) {
+            Ok([Value::Array(stream)]) => stream.into_iter().nth(1),
             _ => None,
         },
-        Value::Map(streams) => match &**streams {
-            [(_, entries)] => Some(entries),
-            _ => None,
+        Value::Map(streams) => match <[(Value, Value); 1]>::try_from(streams) {
+            Ok([(_, entries)]) => Some(entries),
+            Err(_) => None,
         },
-        other => return Err(otherwise(what, other)),
+        other => return Err(otherwise(what, &other)),
     };
-    let Some(Value::Array(entries)) = entries else { return Err(unexpected(what, reply)) };
-    let read = entries.iter().map(|entry| delivery(entry, 1)).collect::<Option<_>>();
-    read.ok_or_else(|| unexpected(what, reply))
+    let Some(Value::Array(entries)) = entries else { return Err(senseless(what)) };
+    let read = entries.into_iter().map(|entry| delivery(entry, 1)).collect::<Option<_>>();
+    read.ok_or_else(|| senseless(what))
 }
 
-fn delivery(entry: &Value, deliveries: u64) -> Option<Delivery> {
+/// A message out of a reply: its bytes are moved, not copied.
+fn delivery(entry: Value, deliveries: u64) -> Option<Delivery> {
     let Value::Array(entry) = entry else { return None };
-    let [id, Value::Array(fields)] = &**entry else { return None };
-    let bytes = |value: &Value| match value {
-        Value::BulkString(bytes) => Some(bytes.clone()),
-        Value::SimpleString(text) => Some(text.clone().into_bytes()),
+    let Ok([id, Value::Array(fields)]) = <[Value; 2]>::try_from(entry) else { return None };
+    let bytes = |value: Value| match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.into_bytes()),
         _ => None,
     };
-    let pair = |pair: &[Value]| Some((bytes(&pair[0])?, bytes(&pair[1])?));
-    let fields = fields.chunks_exact(2).map(pair).collect::<Option<Fields>>()?;
-    Some(Delivery { leased: Leased { id: id_of(id)?, deliveries }, fields })
+    let mut pairs = Vec::with_capacity(fields.len() / 2);
+    let mut fields = fields.into_iter();
+    while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
+        pairs.push((bytes(name)?, bytes(value)?));
+    }
+    let leased = Leased { id: id_of(&id)?, deliveries };
+    Some(Delivery { leased, fields: Fields::from_iter(pairs) })
+}
+
+/// A list without meaning.
+fn senseless(what: &str) -> idem_runtime::BackendError {
+    unexpected(what, &Value::Array(Vec::new()))
 }
 
 fn id_of(value: &Value) -> Option<MessageId> {

@@ -1,16 +1,20 @@
 //! How much may be taken: one message for each run that is free, unless a batch or a read-ahead is
 //! asked for. An idle consumer takes the next message then, and not a busy one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// The runs that there may be at once, and what waits for one.
 #[derive(Debug)]
 pub(super) struct Slots {
     runs: usize,
     intake: Intake,
-    state: watch::Sender<State>,
+    state: Mutex<State>,
+    /// Woken when there may be room. Only the intake waits for that.
+    room: Notify,
+    /// Woken when a run's place is free. Only who starts runs waits for that.
+    place: Notify,
 }
 
 /// What is taken for a run.
@@ -35,15 +39,20 @@ pub(super) struct Slot(Arc<Slots>);
 
 impl Slots {
     pub(super) fn new(runs: usize, intake: Intake) -> Arc<Self> {
-        Arc::new(Self { runs, intake, state: watch::channel(State::default()).0 })
+        let [room, place] = [Notify::new(), Notify::new()];
+        Arc::new(Self { runs, intake, state: Mutex::default(), room, place })
     }
 
     /// Resolves as soon as messages may be taken, with how many.
     pub(super) async fn room(&self) -> usize {
-        let mut state = self.state.subscribe();
-        // The sender is this one's own.
-        let found = state.wait_for(|state| self.room_in(*state) > 0).await;
-        found.map_or(0, |state| self.room_in(*state))
+        loop {
+            let room = self.room_in(*self.state());
+            if room > 0 {
+                return room;
+            }
+            // What changes from here on is remembered for this one.
+            self.room.notified().await;
+        }
     }
 
     fn room_in(&self, State { busy, waiting }: State) -> usize {
@@ -61,30 +70,46 @@ impl Slots {
 
     /// So many messages or batches were taken and wait for a run.
     pub(super) fn wait(&self, count: usize) {
-        self.state.send_modify(|state| state.waiting += count);
+        self.state().waiting += count;
     }
 
     /// One that waited does not any more, and has not begun to run.
     pub(super) fn leave(&self) {
-        self.state.send_modify(|state| state.waiting -= 1);
+        self.state().waiting -= 1;
+        self.room.notify_one();
     }
 
     /// A place for one that waits, as soon as there is one.
     pub(super) async fn take(self: &Arc<Self>) -> Slot {
-        let mut state = self.state.subscribe();
-        let _ = state.wait_for(|state| state.busy < self.runs).await;
-        // Nobody else takes places.
-        self.state.send_modify(|state| {
-            state.busy += 1;
-            state.waiting -= 1;
-        });
-        Slot(Arc::clone(self))
+        loop {
+            if let Some(slot) = self.try_take() {
+                return slot;
+            }
+            self.place.notified().await;
+        }
+    }
+
+    fn try_take(self: &Arc<Self>) -> Option<Slot> {
+        let mut state = self.state();
+        if state.busy == self.runs {
+            return None;
+        }
+        state.busy += 1;
+        state.waiting -= 1;
+        Some(Slot(Arc::clone(self)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.state.send_modify(|state| state.busy -= 1);
+        let Self(slots) = self;
+        slots.state().busy -= 1;
+        slots.room.notify_one();
+        slots.place.notify_one();
     }
 }
 

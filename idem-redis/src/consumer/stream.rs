@@ -143,10 +143,10 @@ impl Stream {
             call.command.arg(millis(*idle));
         }
         let reply = self.call("claiming messages", &scripts::CLAIM, call).await?;
-        replies::claimed(&reply, wanted.iter().map(|(leased, _)| *leased))
+        replies::claimed(reply, wanted.iter().map(|(leased, _)| *leased))
     }
 
-    /// Keeps messages from going idle, a page in each script. Gives what was found, page by page.
+    /// Keeps messages from going idle, a page in each script, in ascending order. Gives what was found, page by page.
     pub(super) async fn renew(
         &self,
         pages: &[Vec<Leased>],
@@ -173,9 +173,13 @@ impl Stream {
         runs: &[Vec<Leased>],
         delete: bool,
     ) -> Answer<Vec<Vec<Owned>>> {
+        let ids = || runs.iter().flatten().map(|leased| leased.id);
+        let (Some(least), Some(greatest)) = (ids().min(), ids().max()) else {
+            return Ok(runs.iter().map(|_| Vec::new()).collect());
+        };
         let mut call = self.on_group(&scripts::ACKNOWLEDGE);
-        call.command.arg(flag(delete));
-        for run in runs {
+        call.command.arg(flag(delete)).arg(least.to_string()).arg(greatest.to_string());
+        for run in runs.iter().filter(|run| !run.is_empty()) {
             call.command.arg(run.len());
             run.iter().for_each(|leased| push(&mut call.command, *leased));
         }

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Creates what is missing of a stream, its group and a consumer.
 -- KEYS[1] stream   ARGV[1] group   ARGV[2] consumer   ARGV[3] id after which a new group reads
 -- ARGV[4] id up to which the group had done everything when it was last seen, or ''

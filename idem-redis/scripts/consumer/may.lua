@@ -5,11 +5,12 @@
 local function denied(...)
   return not redis.acl_check_cmd(...)
 end
+local has_parts = {XGROUP = true, XINFO = true}
 local found = {}
 local function look(...)
   if denied(...) then
     local command = {...}
-    found[#found + 1] = command[1] == 'XGROUP' and 'XGROUP ' .. command[2] or command[1]
+    found[#found + 1] = has_parts[command[1]] and command[1] .. ' ' .. command[2] or command[1]
   end
 end
 local stream, group = KEYS[1], ARGV[1]
@@ -21,6 +22,8 @@ look('XPENDING', stream, group)
 look('XCLAIM', stream, group, 'c', 0, '0-1', 'JUSTID')
 look('XACK', stream, group, '0-1')
 look('XINFO', 'STREAM', stream)
+look('XINFO', 'GROUPS', stream)
+look('XINFO', 'CONSUMERS', stream, group)
 look('EXISTS', stream)
 look('TYPE', stream)
 if ARGV[2] == '1' or KEYS[2] then

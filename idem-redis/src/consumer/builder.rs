@@ -43,8 +43,9 @@ impl ConsumerBuilder<InFields> {
 }
 
 impl<P: Payload> ConsumerBuilder<P> {
-    /// Its name in the group. No two consumers that run at once may share it; a later process of the
-    /// same name leaves what an earlier one had in hand to go idle. Default: one that no other start of
+    /// Its name in the group. Consumers that run at once should each have their own: who has a message
+    /// cannot be told from the outside otherwise. A later process of the same name leaves what an earlier
+    /// one had in hand to go idle. Default: one that no other start of
     /// a process has, which is taken out of the group at a shutdown.
     pub fn consumer(mut self, name: impl Into<String>) -> Self {
         self.options.consumer = Some(name.into());
@@ -116,13 +117,14 @@ impl<P: Payload> ConsumerBuilder<P> {
 
     /// After how many deliveries without success a message goes to the dead letters, which
     /// [`dead_letter`](Self::dead_letter) names. The server counts them, so that a message which kills
-    /// its consumers is counted too. Default: no limit.
+    /// its consumers is counted too, and one that got lost on its way here as well. Default: no limit.
     pub fn max_deliveries(mut self, most: u64) -> Self {
         self.options.max_deliveries = Some(most);
         self
     }
 
-    /// How long a message rests after a failure. Default: for `retry_on_idle`.
+    /// How long a message rests after a failure. Default: for `retry_on_idle`. The server cannot tell a
+    /// failure from a crash: after that it rests as long.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.options.backoff = backoff;
         self
@@ -130,8 +132,8 @@ impl<P: Payload> ConsumerBuilder<P> {
 
     /// The stream for messages that cannot be read, and those of `max_deliveries`. They have their own
     /// fields after `idem.stream`, `idem.id`, `idem.group`, `idem.deliveries` and `idem.error`. In a
-    /// cluster the two names share a part in braces. Default: none; what cannot be read is delivered
-    /// again.
+    /// cluster the two names share a part in braces. A message of more than 3,900 fields cannot be moved,
+    /// and stays pending. Default: none; what cannot be read is delivered again.
     pub fn dead_letter(mut self, stream: impl Into<String>) -> Self {
         self.options.dead_letter = Some(stream.into());
         self
@@ -202,13 +204,14 @@ fn build(
     let names = [&*options.stream, &*options.group, &*name];
     let stream = Stream::new(Arc::clone(servers), times, names);
     let tally = Arc::new(Tally::default());
+    let hand = Arc::new(Hand::new([&stream.name, &stream.group]));
     let teller = Arc::new(Teller::new(&stream, observers, Arc::clone(&tally)));
     Consumer::new(Inner {
         servers: Arc::clone(servers),
         options,
         handler: Arc::new(handler),
         stream,
-        hand: Arc::new(Hand::new()),
+        hand,
         teller,
         tally,
     })

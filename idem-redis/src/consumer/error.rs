@@ -3,7 +3,8 @@
 use idem_runtime::BackendError;
 use thiserror::Error;
 
-/// Why a consumer did not start. What it had made on the server by then has been taken back.
+/// Why a consumer did not start. What it had made on the server by then has been taken back, as far as
+/// the server was there and the user has the rights (`XGROUP DESTROY`, `DEL`); otherwise the log says so.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConsumerError {

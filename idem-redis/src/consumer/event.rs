@@ -77,8 +77,8 @@ pub enum ConsumerEventKind<'a> {
         /// All messages of the run.
         all: &'a [MessageId],
     },
-    /// A message in hand has been deleted from the stream: its handler finishes, and nobody can be given
-    /// the message again.
+    /// A message has been deleted from the stream while it was pending, and nobody can be given it again:
+    /// if it is in hand, its handler finishes.
     #[non_exhaustive]
     Trimmed {
         /// The message.

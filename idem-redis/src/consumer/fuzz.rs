@@ -43,9 +43,9 @@ impl Question {
             Self::Made => replies::made(reply).map(drop),
             Self::Floor => replies::floor(reply).map(drop),
             Self::Pending => replies::pending(reply).map(drop),
-            Self::Claimed => replies::claimed(reply, [leased; 2].into_iter()).map(drop),
+            Self::Claimed => replies::claimed(reply.clone(), [leased; 2].into_iter()).map(drop),
             Self::Owned => replies::owned("renewing", reply, 2).map(drop),
-            Self::Read => replies::read(reply).map(drop),
+            Self::Read => replies::read(reply.clone()).map(drop),
             Self::Number => replies::number("a number", reply).map(drop),
         }
     }
@@ -87,7 +87,7 @@ fn reply(entries: &[Entry], is_new: bool) -> Value {
 #[test]
 fn what_stands_in_a_message_comes_out_of_it() {
     let judge = |(entries, is_new): (Vec<Entry>, bool)| -> Judged {
-        let read = replies::read(&reply(&entries, is_new));
+        let read = replies::read(reply(&entries, is_new));
         let read = read.map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(read.len(), entries.len());
         for (delivery, (millis, sequence, fields)) in read.into_iter().zip(entries) {

@@ -19,6 +19,9 @@ pub(super) struct Hand {
     serials: AtomicU64,
     /// How many there are, for those who wait for that.
     count: watch::Sender<usize>,
+    /// The same, in sum over the consumers of this process, for those who watch from outside.
+    #[cfg(feature = "metrics")]
+    gauge: metrics::Gauge,
 }
 
 #[derive(Debug)]
@@ -78,8 +81,15 @@ pub(super) struct Started {
 }
 
 impl Hand {
-    pub(super) fn new() -> Self {
-        Self { held: Mutex::default(), serials: AtomicU64::new(0), count: watch::channel(0).0 }
+    /// An empty one, of a consumer of this group of this stream.
+    pub(super) fn new(#[cfg_attr(not(feature = "metrics"), expect(unused))] of: [&str; 2]) -> Self {
+        Self {
+            held: Mutex::default(),
+            serials: AtomicU64::new(0),
+            count: watch::channel(0).0,
+            #[cfg(feature = "metrics")]
+            gauge: super::metrics::in_hand(of),
+        }
     }
 
     /// Takes messages that the server has just delivered, and gives what was lost by that: a message
@@ -216,7 +226,12 @@ impl Hand {
     }
 
     fn tell(&self, held: &BTreeMap<MessageId, Held>) {
-        self.count.send_if_modified(|count| std::mem::replace(count, held.len()) != held.len());
+        self.count.send_if_modified(|count| {
+            let before = std::mem::replace(count, held.len());
+            #[cfg(feature = "metrics")]
+            self.gauge.increment(held.len() as f64 - before as f64);
+            before != held.len()
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<MessageId, Held>> {

@@ -24,7 +24,7 @@ use crate::connections::PAUSE_AFTER_FAILURE;
 
 /// The longest pause after attempts that failed one after the other.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The most that is read by one command.
+/// The most single messages that are read by one command, and idle ones that are noted.
 const MOST_AT_ONCE: usize = 1_000;
 /// How often it is looked for consumers that died and have nothing pending.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
@@ -118,7 +118,8 @@ impl Intake {
     async fn read(&mut self, room: usize) -> Answer<Vec<Delivery>> {
         let until = self.next_scan.saturating_duration_since(Instant::now());
         let block = self.idle.is_empty().then(|| until.min(LONGEST_BLOCK));
-        let read = self.reader.read(room.min(MOST_AT_ONCE), block).await?;
+        let most = if self.desk.slots.in_batches() { room } else { room.min(MOST_AT_ONCE) };
+        let read = self.reader.read(most, block).await?;
         if !read.is_empty() {
             self.desk.tell(Kind::Read { count: read.len() });
         }

@@ -97,7 +97,7 @@ impl Consumer {
     /// their threads return.
     ///
     /// # Errors
-    /// [`ConsumerError`] says why it could not be registered; nothing is left of it on the server then.
+    /// [`ConsumerError`] says why it could not be registered.
     ///
     /// # Panics
     /// Outside of a tokio runtime with timers and IO.

@@ -1,8 +1,14 @@
 //! A consumer's events as metrics of the `metrics` facade.
 
-use metrics::{counter, histogram};
+use metrics::{Gauge, counter, gauge, histogram};
 
 use super::event::{ConsumerEvent, ConsumerEventKind as Kind};
+
+/// `idem_consumer_in_hand`, of the consumers of this process.
+pub(super) fn in_hand([stream, group]: [&str; 2]) -> Gauge {
+    let labels = [("stream", stream.to_owned()), ("group", group.to_owned())];
+    gauge!("idem_consumer_in_hand", &labels)
+}
 
 /// Counts an event: `idem_consumer_events_total`, and by messages `idem_consumer_messages_total`.
 pub(super) fn count(event: &ConsumerEvent<'_>) {

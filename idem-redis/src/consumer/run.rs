@@ -54,7 +54,7 @@ pub(super) async fn conduct(desk: Arc<Desk>, unit: Unit, slot: Slot, over: Cance
     let Prepared { work, undecodable } = desk.handler.prepare(deliveries, &hold);
     let readable = without(&run.messages, &undecodable);
     set_aside(&desk, &run, undecodable);
-    let Some(work) = work else { return };
+    let Some(work) = work.filter(|_| !over.is_cancelled()) else { return };
     let began = Instant::now();
     let ended = match work {
         Work::Async(work) => attend(&desk, work, &hold, &over).await,

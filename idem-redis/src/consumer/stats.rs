@@ -18,7 +18,8 @@ pub struct ConsumerStats {
     pub trimmed: u64,
     /// Handled and acknowledged.
     pub done: u64,
-    /// Deliveries that failed: by an error, a panic, or `max_processing`, or that could not be read.
+    /// Deliveries that failed: by an error, a panic, or `max_processing`; or that could not be read, where
+    /// there are no dead letters for them.
     pub failed: u64,
     /// Moved to the dead letters.
     pub dead: u64,

@@ -18,7 +18,8 @@ use crate::servers::{Call, Servers};
 
 pub(super) type Answer<T> = Result<T, BackendError>;
 
-/// Messages that one script is about at most: the server does nothing else meanwhile.
+/// Messages that one script is about at most, those of a batch aside: the server does nothing else
+/// meanwhile.
 pub(super) const PAGE: usize = 100;
 
 /// What one delivery is known by: the message, and which of its deliveries it is. The server counts
@@ -146,7 +147,8 @@ impl Stream {
         replies::claimed(reply, wanted.iter().map(|(leased, _)| *leased))
     }
 
-    /// Keeps messages from going idle, a page in each script, in ascending order. Gives what was found, page by page.
+    /// Keeps messages from going idle, a page in each script, in ascending order. Gives what was found,
+    /// page by page.
     pub(super) async fn renew(
         &self,
         pages: &[Vec<Leased>],

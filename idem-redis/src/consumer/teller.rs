@@ -105,7 +105,7 @@ fn log(event: &ConsumerEvent<'_>) {
             log!(warn, ?lost, ?all, "messages were lost: none of this run is acknowledged");
         }
         Kind::Trimmed { id } => {
-            log!(warn, %id, "a message in hand has been deleted from the stream: its handler finishes");
+            log!(warn, %id, "a pending message has been deleted from the stream: nobody can be given it again");
         }
         Kind::Failed { id, deliveries, error } => {
             log!(warn, %id, deliveries, error, "a handler failed");

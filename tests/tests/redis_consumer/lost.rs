@@ -3,6 +3,8 @@
 use idem_redis::consumer::{ConsumerBuilder, Fields, Message};
 use idem_tests::{Aim, Fault, Proxy, eventually};
 
+use redis::Value;
+
 use crate::kit::{
     ACKNOWLEDGE, GROUP, IDLE, Log, Running, STREAM, Works, World, builder, start, start_batches,
 };
@@ -95,6 +97,30 @@ async fn a_batch_of_which_one_is_lost_is_cancelled_whole() {
     running.end().await;
 }
 
+/// Given to another without being counted, as by `XCLAIM … JUSTID`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_another_was_given_uncounted_is_lost() {
+    for notices in [true, false] {
+        let world = World::start().await;
+        let works = Works::gated();
+        let builder = world.builder().retry_on_idle(60 * IDLE);
+        let builder = if notices { builder.renew_every(IDLE / 4) } else { builder };
+        let running = start(builder, &works);
+        let id = world.add();
+        works.begins(id).await;
+        let take = ["XCLAIM", STREAM, GROUP, "thief", "0", &id.to_string(), "JUSTID"];
+        let _: Value = world.server.ask(&take);
+        if !notices {
+            works.open();
+        }
+        running.log.hears("lease_lost").await;
+        running.shut_down();
+        running.ends().await.unwrap();
+        let row = world.row(id).unwrap();
+        assert_eq!((&*row.consumer, row.deliveries), ("thief", 1));
+    }
+}
+
 /// The loss is found as the batch is to be acknowledged: none of it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_batch_that_finished_with_one_lost_none_is_acknowledged() {
@@ -140,8 +166,7 @@ async fn a_later_delivery_to_the_same_name_is_a_loss() {
     let running = start(attentive(&world).consumer("fixed"), &works);
     let id = world.add();
     works.begins(id).await;
-    let _: redis::Value =
-        world.server.ask(&["XCLAIM", STREAM, GROUP, "fixed", "0", &id.to_string()]);
+    let _: Value = world.server.ask(&["XCLAIM", STREAM, GROUP, "fixed", "0", &id.to_string()]);
     running.log.hears("lease_lost").await;
     eventually("its handler is dropped", || works.running() == 0).await;
     running.shut_down();

@@ -182,7 +182,7 @@ async fn a_message_of_anothers_is_not_moved_to_the_dead() {
     let world = World::start().await;
     let works = Works::gated();
     let (log, handles) = (Log::default(), works.clone());
-    let builder = world.builder().retry_on_idle(60 * IDLE).max_deliveries(1);
+    let builder = world.builder().retry_on_idle(60 * IDLE).max_deliveries(1).concurrency(2);
     let consumer = builder.dead_letter("orders.dead").observer(log.observer()).handler(
         move |message: Message<Fields>| {
             let works = handles.clone();
@@ -193,14 +193,17 @@ async fn a_message_of_anothers_is_not_moved_to_the_dead() {
         },
     );
     let running = Running::start(consumer, log);
-    let id = world.add();
+    let (id, uncounted) = (world.add(), world.add());
     works.begins(id).await;
+    works.begins(uncounted).await;
     world.steal(id);
+    let take = ["XCLAIM", STREAM, GROUP, "thief", "0", &uncounted.to_string(), "JUSTID"];
+    let _: redis::Value = world.server.ask(&take);
     works.open();
-    running.log.hears("lease_lost").await;
+    eventually("both are lost", || running.log.count("lease_lost") == 2).await;
     running.end().await;
     assert_eq!(world.entries("orders.dead"), []);
-    assert_eq!(world.row(id).unwrap().consumer, "thief");
+    assert!(world.pending().iter().all(|row| row.consumer == "thief"));
 }
 
 /// Claims are refused by the server for what was renewed a moment before.

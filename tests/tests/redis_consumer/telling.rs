@@ -80,7 +80,7 @@ fn metrics_count_events_and_messages_by_stream_and_group() {
             let value = match value {
                 DebugValue::Counter(count) => count,
                 DebugValue::Histogram(values) => values.len() as u64,
-                DebugValue::Gauge(_) => panic!("a gauge"),
+                DebugValue::Gauge(value) => value.to_bits(),
             };
             (format!("{} {}", key.key().name(), labels.join(" ")), value)
         })
@@ -96,4 +96,6 @@ fn metrics_count_events_and_messages_by_stream_and_group() {
     assert_eq!(of("idem_consumer_messages_total", "read"), Some(2));
     assert_eq!(of("idem_consumer_messages_total", "created"), None);
     assert_eq!(of("idem_consumer_handled_seconds", ""), Some(1));
+    // All were let go again.
+    assert_eq!(of("idem_consumer_in_hand", "").map(f64::from_bits), Some(0.0));
 }

@@ -7,7 +7,7 @@ use redis::Value;
 use crate::kit::{GROUP, IDLE, RENEW, STREAM, Works, World, builder, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_group_that_vanished_delivers_again_what_was_pending_and_only_that() {
+async fn a_group_that_vanished_delivers_again_what_was_pending_and_nothing_before_it() {
     let world = World::start().await;
     let (works, slow) = (Works::free(), Works::gated());
     let running = start(world.builder(), &works);

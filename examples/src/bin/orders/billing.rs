@@ -17,7 +17,7 @@ use crate::order::{Bill, Order};
 pub(crate) struct Billing {
     pub(crate) consumer: String,
     pub(crate) ledger: Arc<Ledger>,
-    /// How long an order takes, half of it before the bill is out and half of it after.
+    /// How long an order takes. The bill is out after a quarter of that.
     pub(crate) slow: Duration,
 }
 
@@ -50,9 +50,9 @@ impl Billing {
         on_crash = reconcile(self.find(order)),
     )]
     pub(crate) async fn bill(&self, order: &Message<Order>) -> Result<Bill, BillError> {
-        sleep(self.slow / 2).await;
+        sleep(self.slow / 4).await;
         let bill = self.write(order)?;
-        sleep(self.slow / 2).await;
+        sleep(self.slow / 4 * 3).await;
         Ok(bill)
     }
 

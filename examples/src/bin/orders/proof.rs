@@ -93,14 +93,17 @@ impl fmt::Display for Proof {
         writeln!(f, "ledger {}: {bills} lines", ledger.display())?;
         writeln!(
             f,
-            "{orders} orders: {bills} bills, {twice} billed more than once, {missing} not billed, {} \
-             pending, {} dead",
+            "{orders} orders: {bills} bills, {twice} more than once, {missing} not billed, {} pending, {} dead",
             look.pending, look.dead
         )?;
         writeln!(
             f,
-            "{kills} consumers killed: {reclaimed} orders reclaimed, {renewed} renewed, {lost} lost, \
-             {failed} deliveries failed, {reconciled} bills reconciled, {replayed} replayed"
+            "{kills} consumers killed: {reclaimed} orders reclaimed, {renewed} renewed, {lost} lost"
+        )?;
+        writeln!(
+            f,
+            "{failed} deliveries failed, {reconciled} bills were found in the ledger, {replayed} were \
+             known to be there"
         )?;
         for fault in faults.iter().take(LISTED) {
             writeln!(f, "! {fault}")?;

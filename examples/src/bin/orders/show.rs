@@ -1,6 +1,5 @@
 //! How far it is: a live table on a terminal, lines in a pipe.
 
-use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
@@ -56,14 +55,14 @@ impl Show {
             return Ok(());
         }
         self.next_line = now + LINES_EVERY;
-        self.say(format_args!("{}", state.line()))
+        self.say(&state.line())
     }
 
     /// Says what has happened, above the table.
     ///
     /// # Errors
     /// Standard output cannot be written to.
-    pub(crate) fn say(&self, what: fmt::Arguments<'_>) -> Result<()> {
+    pub(crate) fn say(&self, what: &str) -> Result<()> {
         let line = format!("{:>6.1} s  {what}", self.since.elapsed().as_secs_f64());
         match &self.live {
             Some(live) => {
@@ -75,10 +74,13 @@ impl Show {
     }
 
     /// The table stays where it is.
-    pub(crate) fn end(&self) {
-        if let Some(live) = &self.live {
-            live.abandon();
-        }
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub(crate) fn end(&self) -> Result<()> {
+        let Some(live) = &self.live else { return Ok(()) };
+        live.abandon();
+        print("\n")
     }
 }
 
@@ -110,7 +112,7 @@ impl State<'_> {
     fn table(&self) -> String {
         let Self { crew, look, orders, added, kills } = self;
         let mut lines = vec![format!(
-            "{:<10}{:>9}{:>9}{:>9}{:>11}{:>12}{:>10}{:>6}{:>8}",
+            "{:<9}{:>8}{:>9}{:>9}{:>11}{:>12}{:>10}{:>5}{:>6}",
             "consumer",
             "pending",
             "in hand",
@@ -132,7 +134,7 @@ impl State<'_> {
         lines.push(row("all", look.pending, &all));
         let waiting = look.left.saturating_sub(look.pending);
         lines.push(format!(
-            "{added} of {orders} orders added, {waiting} waiting, {kills} consumers killed"
+            "{added} of {orders} orders added, {waiting} waiting, consumers killed: {kills}"
         ));
         lines.join("\n")
     }
@@ -141,7 +143,7 @@ impl State<'_> {
 fn row(name: &str, pending: u64, told: &Told) -> String {
     let Told { in_hand, renewed, reclaimed, reconciled, replayed, dead, done, .. } = told;
     format!(
-        "{name:<10}{pending:>9}{in_hand:>9}{renewed:>9}{reclaimed:>11}{reconciled:>12}{replayed:>10}\
-         {dead:>6}{done:>8}"
+        "{name:<9}{pending:>8}{in_hand:>9}{renewed:>9}{reclaimed:>11}{reconciled:>12}{replayed:>10}\
+         {dead:>5}{done:>6}"
     )
 }

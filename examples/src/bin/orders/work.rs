@@ -59,7 +59,7 @@ pub(crate) async fn bill_all(args: &Args, url: &str, ledger: &Path) -> Result<Do
         work.crew.hire().await?;
     }
     let look = work.go_on().await?;
-    work.show.end();
+    work.show.end()?;
     let Work { stream, crew, killed, .. } = work;
     let told = crew.dismiss().await?;
     stream.close().await?;
@@ -123,7 +123,7 @@ impl Work<'_> {
         let (name, in_hand) = self.crew.kill(nth).await?;
         self.killed += 1;
         let next = self.crew.hire().await?;
-        self.show.say(format_args!(
+        self.show.say(&format!(
             "killed {name}, which had {in_hand} orders in hand; {next} takes its place"
         ))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use idem_redis::consumer::Message;
 use idem_runtime::{idempotent, lease};
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::ledger::Ledger;
@@ -69,6 +70,8 @@ impl Billing {
     }
 
     async fn find(&self, order: &Order) -> Result<Option<Bill>, BillError> {
-        Ok(self.ledger.find(&order.id)?)
+        let (ledger, order) = (Arc::clone(&self.ledger), order.id.clone());
+        // A ledger of many lines takes its time to read, and other orders are to go on meanwhile.
+        Ok(spawn_blocking(move || ledger.find(&order)).await.map_err(io::Error::other)??)
     }
 }

@@ -1,4 +1,5 @@
-//! Processes that tests and figures start and own: Redis servers, and programs that are told things.
+//! Processes that tests, examples and figures start and own: Redis servers, and programs that are told
+//! things.
 //!
 //! A package apart from `idem-tests`, which turns features of the runtime on that would change the
 //! figures.

@@ -15,11 +15,11 @@ use crate::redis::{Store, Threads};
 use crate::samples::{Samples, percentile};
 
 const MESSAGES: usize = 10_000;
-const IDLE: Duration = Duration::from_secs(2);
+const IDLE: Duration = Duration::from_secs(4);
 /// A quarter of that, as it is by itself.
-const EVERY: Duration = Duration::from_millis(500);
+const EVERY: Duration = Duration::from_secs(1);
 /// Two renewals of each message.
-const ROUND: Duration = Duration::from_secs(1);
+const ROUND: Duration = Duration::from_secs(2);
 /// Longer than it takes to read them on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The thread that renews.
@@ -89,6 +89,8 @@ struct Entries {
     late: Vec<f64>,
     renewed: usize,
     failed: usize,
+    /// Of the last renewal that failed.
+    error: Option<String>,
 }
 
 impl Log {
@@ -99,7 +101,11 @@ impl Log {
                 entries.renewed += count;
                 entries.late.push(late.as_secs_f64() * 1e3);
             }
-            Kind::LeaseLost { .. } | Kind::Reclaimed { .. } | Kind::RenewalFailed { .. } => {
+            Kind::RenewalFailed { ids, error, .. } => {
+                entries.failed += ids.len();
+                entries.error = Some(error.to_string());
+            }
+            Kind::LeaseLost { .. } | Kind::Reclaimed { .. } => {
                 entries.failed += event.kind.messages();
             }
             _ => {}
@@ -155,7 +161,7 @@ async fn measure(
         let (started, here, in_server) = (Instant::now(), thread_time(THREAD)?, store.time()?);
         sleep(ROUND).await;
         let entries = log.take();
-        ensure!(entries.renewed > 0, "nothing was renewed");
+        ensure!(entries.renewed > 0, "nothing was renewed: {:?}", entries.error);
         failed += entries.failed;
         all.push(Round {
             late: entries.late.into_iter().fold(0.0, f64::max),

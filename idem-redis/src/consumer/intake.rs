@@ -162,17 +162,17 @@ impl Intake {
         let leased: Vec<_> = deliveries.iter().map(|delivery| delivery.leased).collect();
         let (taken, losses) = desk.hand.take(&leased);
         desk.tell_losses(&losses);
-        let mut unit: Unit =
-            taken.into_iter().zip(deliveries.into_iter().map(|delivery| delivery.fields)).collect();
-        // The receiver is there for as long as this is.
-        if desk.slots.in_batches() {
-            desk.slots.wait(1);
-            let _ = self.queue.send(unit);
+        let fields = deliveries.into_iter().map(|delivery| delivery.fields);
+        let messages = taken.into_iter().zip(fields);
+        let units: Vec<Vec<_>> = if desk.slots.in_batches() {
+            vec![messages.collect()]
         } else {
-            desk.slots.wait(unit.len());
-            for message in unit.drain(..) {
-                let _ = self.queue.send(vec![message]);
-            }
+            messages.map(|message| vec![message]).collect()
+        };
+        desk.slots.wait(units.len());
+        for unit in units {
+            // The receiver is there for as long as this is.
+            let _ = self.queue.send(Unit::new(&desk.hand, unit));
         }
     }
 

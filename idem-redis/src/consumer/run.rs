@@ -22,8 +22,11 @@ use super::settle::Job;
 use super::slots::Slot;
 use super::stream::{Delivery, Leased};
 
-/// A message or a batch that was taken for a run.
-pub(super) type Unit = Vec<(Taken, Fields)>;
+/// A message or a batch that was taken for a run. Dropped, it lets its messages go.
+pub(super) struct Unit {
+    hand: Arc<Hand>,
+    messages: Vec<(Taken, Fields)>,
+}
 
 /// Messages in the hand of a run. They are let go with it, whatever happens.
 pub(super) struct Run {
@@ -38,6 +41,24 @@ enum Ended {
     Failed(String),
     /// It was dropped, or its result was.
     Stopped(Stop),
+}
+
+impl Unit {
+    pub(super) fn new(hand: &Arc<Hand>, messages: Vec<(Taken, Fields)>) -> Self {
+        Self { hand: Arc::clone(hand), messages }
+    }
+
+    pub(super) fn taken(&self) -> Vec<Taken> {
+        self.messages.iter().map(|(taken, _)| *taken).collect()
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        if !self.messages.is_empty() {
+            self.hand.let_go(&self.taken());
+        }
+    }
 }
 
 impl Drop for Run {
@@ -78,8 +99,8 @@ pub(super) async fn conduct(desk: Arc<Desk>, unit: Unit, slot: Slot, over: Cance
 
 /// Begins a run with those messages that are still in hand, if there are any, once the runs of their
 /// earlier deliveries have ended.
-async fn begin(desk: &Desk, unit: Unit) -> Option<(Arc<Run>, Vec<Delivery>)> {
-    let taken: Vec<_> = unit.iter().map(|(taken, _)| *taken).collect();
+async fn begin(desk: &Desk, mut unit: Unit) -> Option<(Arc<Run>, Vec<Delivery>)> {
+    let taken = unit.taken();
     let cancel_on_lost = desk.options.cancel_on_lease_lost;
     let hold = |all| Arc::new(Hold::new(all, cancel_on_lost));
     let Started { messages, hold, earlier } = desk.hand.start(&taken, hold)?;
@@ -91,6 +112,8 @@ async fn begin(desk: &Desk, unit: Unit) -> Option<(Arc<Run>, Vec<Delivery>)> {
     if run.hold.is_lost() {
         return None;
     }
+    // From here on they are the run's.
+    let unit = std::mem::take(&mut unit.messages);
     let here = unit.into_iter().filter(|(taken, _)| run.messages.contains(taken));
     let deliveries = here.map(|(taken, fields)| Delivery { leased: taken.leased, fields });
     let deliveries = deliveries.collect();

@@ -73,12 +73,6 @@ impl Slots {
         self.state().waiting += count;
     }
 
-    /// One that waited does not any more, and has not begun to run.
-    pub(super) fn leave(&self) {
-        self.state().waiting -= 1;
-        self.room.notify_one();
-    }
-
     /// A place for one that waits, as soon as there is one.
     pub(super) async fn take(self: &Arc<Self>) -> Slot {
         loop {
@@ -144,8 +138,6 @@ mod tests {
         slots.wait(3);
         let _slot = slots.take().now_or_never().expect("a free run");
         assert_eq!((room(&slots), slots.take().now_or_never().is_some()), (0, false));
-        slots.leave();
-        assert_eq!(room(&slots), 1);
     }
 
     #[test]

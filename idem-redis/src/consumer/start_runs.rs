@@ -58,16 +58,12 @@ fn look(ended: Result<(), JoinError>) {
 
 /// Gives back what was taken and not started, so that others may take it at once.
 async fn give_back(desk: &Desk, left: Option<Unit>, mut queue: mpsc::UnboundedReceiver<Unit>) {
-    let mut messages: Vec<Taken> = Vec::new();
-    let mut add = |unit: Unit| {
-        desk.slots.leave();
-        messages.extend(unit.into_iter().map(|(taken, _)| taken));
-    };
-    left.into_iter().for_each(&mut add);
+    let mut units: Vec<_> = left.into_iter().collect();
     // Until the intake has ended.
     while let Some(unit) = queue.recv().await {
-        add(unit);
+        units.push(unit);
     }
+    let messages: Vec<Taken> = units.iter().flat_map(Unit::taken).collect();
     for page in messages.chunks(PAGE) {
         let leased: Vec<_> = page.iter().map(|message| message.leased).collect();
         match desk.stream.give_back(&leased, desk.options.retry_on_idle).await {
@@ -75,5 +71,4 @@ async fn give_back(desk: &Desk, left: Option<Unit>, mut queue: mpsc::UnboundedRe
             Err(error) => desk.tell(Kind::SettleFailed { ids: &ids(page), error: &error }),
         }
     }
-    desk.hand.let_go(&messages);
 }

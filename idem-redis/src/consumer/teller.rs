@@ -99,7 +99,7 @@ fn log(event: &ConsumerEvent<'_>) {
         }
         Kind::Renewed { count, late } => log!(trace, count, ?late, "messages were renewed"),
         Kind::RenewalFailed { ids, error } => {
-            log!(warn, ?ids, %error, "messages could not be renewed; the next interval tries again");
+            log!(warn, %error, ?ids, "messages could not be renewed; the next interval tries again");
         }
         Kind::LeaseLost { lost, all } => {
             log!(warn, ?lost, ?all, "messages were lost: none of this run is acknowledged");
@@ -122,7 +122,7 @@ fn log(event: &ConsumerEvent<'_>) {
             log!(error, %id, deliveries, error, "a message was moved to the dead letters");
         }
         Kind::SettleFailed { ids, error } => {
-            log!(warn, ?ids, %error, "messages could not be settled");
+            log!(warn, %error, ?ids, "messages could not be settled");
         }
         Kind::GivenBack { ids } => {
             log!(debug, ?ids, "messages that were not started were given back");

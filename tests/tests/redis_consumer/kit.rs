@@ -84,6 +84,11 @@ impl World {
 }
 
 pub(crate) fn pending(server: &RedisServer) -> Vec<Row> {
+    // Without a group nothing is.
+    let known: u64 = server.ask(&["EXISTS", STREAM]);
+    if known == 0 || server.ask::<Vec<redis::Value>>(&["XINFO", "GROUPS", STREAM]).is_empty() {
+        return Vec::new();
+    }
     let rows: Vec<(String, String, u64, u64)> =
         server.ask(&["XPENDING", STREAM, GROUP, "-", "+", "100000"]);
     let row = |(id, consumer, idle, deliveries): (String, _, _, _)| Row {

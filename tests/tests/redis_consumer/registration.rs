@@ -85,12 +85,22 @@ async fn a_registration_that_fails_takes_back_nothing_else() {
     let _: Value = world.server.ask(&["XGROUP", "CREATECONSUMER", STREAM, GROUP, "late"]);
     fails_late(&world).await;
     assert_eq!(world.consumers(), ["late", "other"]);
-    // An empty stream that was there stays.
+    // A group that nobody is in.
+    for consumer in ["late", "other"] {
+        let _: Value = world.server.ask(&["XGROUP", "DELCONSUMER", STREAM, GROUP, consumer]);
+    }
+    fails_late(&world).await;
+    assert_eq!(world.consumers(), Vec::<String>::new());
+    // An empty stream that was there stays, whether it ever held a message or not.
     let _: Value = world.server.ask(&["XTRIM", STREAM, "MAXLEN", "0"]);
     let _: Value = world.server.ask(&["XGROUP", "DESTROY", STREAM, GROUP]);
     fails_late(&world).await;
-    let keys: Vec<String> = world.server.ask(&["KEYS", "*"]);
-    assert_eq!(keys, [STREAM]);
+    assert_eq!(world.server.ask::<u64>(&["EXISTS", STREAM]), 1);
+    let _: u64 = world.server.ask(&["DEL", STREAM]);
+    let _: Value = world.server.ask(&["XGROUP", "CREATE", STREAM, "brief", "0", "MKSTREAM"]);
+    let _: Value = world.server.ask(&["XGROUP", "DESTROY", STREAM, "brief"]);
+    fails_late(&world).await;
+    assert_eq!(world.server.ask::<u64>(&["EXISTS", STREAM]), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

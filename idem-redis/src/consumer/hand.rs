@@ -14,7 +14,7 @@ use super::stream::Leased;
 /// left.
 #[derive(Debug)]
 pub(super) struct Hand {
-    held: Mutex<BTreeMap<MessageId, Held>>,
+    state: Mutex<State>,
     /// Tells deliveries of one message apart: a group that was created again counts from 1 again.
     serials: AtomicU64,
     /// How many there are, for those who wait for that.
@@ -24,12 +24,19 @@ pub(super) struct Hand {
     gauge: metrics::Gauge,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    held: Held,
+    /// Runs that have lost a message and have not ended: a later delivery of it waits for them.
+    lingering: BTreeMap<MessageId, Arc<Hold>>,
+}
+
+type Held = BTreeMap<MessageId, Message>;
+
 #[derive(Debug)]
-struct Held {
+struct Message {
     deliveries: u64,
     serial: u64,
-    /// What its delivery waits for: a run of an earlier one that has not ended.
-    after: Option<Arc<Hold>>,
     /// Its run, once that has begun.
     hold: Option<Arc<Hold>>,
     stage: Stage,
@@ -84,7 +91,7 @@ impl Hand {
     /// An empty one, of a consumer of this group of this stream.
     pub(super) fn new(#[cfg_attr(not(feature = "metrics"), expect(unused))] of: [&str; 2]) -> Self {
         Self {
-            held: Mutex::default(),
+            state: Mutex::default(),
             serials: AtomicU64::new(0),
             count: watch::channel(0).0,
             #[cfg(feature = "metrics")]
@@ -95,32 +102,27 @@ impl Hand {
     /// Takes messages that the server has just delivered, and gives what was lost by that: a message
     /// that is in hand and delivered again is not the earlier run's any more.
     pub(super) fn take(&self, delivered: &[Leased]) -> (Vec<Taken>, Vec<Loss>) {
-        let mut held = self.lock();
+        let mut state = self.lock();
+        let State { held, lingering } = &mut *state;
         let mut losses = Vec::new();
         let mut take = |leased: &Leased| {
             let serial = self.serials.fetch_add(1, Ordering::Relaxed);
-            let earlier = held.remove(&leased.id);
-            if let Some(earlier) = &earlier {
+            let deliveries = leased.deliveries;
+            let message = Message { deliveries, serial, hold: None, stage: Stage::Leased };
+            if let Some(earlier) = held.insert(leased.id, message) {
                 losses.extend(earlier.lose(leased.id));
+                lingering.extend(earlier.hold.map(|hold| (leased.id, hold)));
             }
-            let held_now = Held {
-                deliveries: leased.deliveries,
-                serial,
-                after: earlier.and_then(|earlier| earlier.hold.or(earlier.after)),
-                hold: None,
-                stage: Stage::Leased,
-            };
-            held.insert(leased.id, held_now);
             Taken { leased: *leased, serial }
         };
         let taken = delivered.iter().map(&mut take).collect();
-        self.tell(&held);
+        self.tell(&state);
         (taken, losses)
     }
 
     /// Whether a message is in hand.
     pub(super) fn has(&self, id: MessageId) -> bool {
-        self.lock().contains_key(&id)
+        self.lock().held.contains_key(&id)
     }
 
     /// Those of these messages that are still in hand, and what their run has to wait for. They begin
@@ -130,17 +132,18 @@ impl Hand {
         taken: &[Taken],
         hold: impl FnOnce(Vec<MessageId>) -> Arc<Hold>,
     ) -> Option<Started> {
-        let mut held = self.lock();
-        let here: Vec<_> = taken.iter().copied().filter(|taken| taken.is_in(&held)).collect();
+        let mut state = self.lock();
+        let State { held, lingering } = &mut *state;
+        let here: Vec<_> = taken.iter().copied().filter(|taken| taken.is_in(held)).collect();
         if here.is_empty() {
             return None;
         }
         let hold = hold(here.iter().map(|taken| taken.leased.id).collect());
         let mut earlier = Vec::new();
         for taken in &here {
-            if let Some(held) = held.get_mut(&taken.leased.id) {
-                held.hold = Some(Arc::clone(&hold));
-                earlier.extend(held.after.take());
+            if let Some(message) = held.get_mut(&taken.leased.id) {
+                message.hold = Some(Arc::clone(&hold));
+                earlier.extend(lingering.remove(&taken.leased.id));
             }
         }
         Some(Started { messages: here, hold, earlier })
@@ -148,25 +151,27 @@ impl Hand {
 
     /// Those whose lease is to be renewed.
     pub(super) fn due(&self) -> Vec<Taken> {
-        let held = self.lock();
-        let is_due = |held: &Held| matches!(held.stage, Stage::Leased | Stage::Settling);
-        let due = held.iter().filter(|(_, held)| is_due(held));
-        due.map(|(id, held)| held.taken(*id)).collect()
+        let state = self.lock();
+        let is_due = |message: &Message| matches!(message.stage, Stage::Leased | Stage::Settling);
+        let due = state.held.iter().filter(|(_, message)| is_due(message));
+        due.map(|(id, message)| message.taken(*id)).collect()
     }
 
     /// The server does not have these as this consumer's any more; where `is_gone`, as nobody's. Gives
     /// what was lost, by runs.
     pub(super) fn lose(&self, lost: &[(Taken, bool)]) -> Vec<Loss> {
-        let mut held = self.lock();
+        let mut state = self.lock();
+        let State { held, lingering } = &mut *state;
         let mut losses: Vec<(Option<Arc<Hold>>, Vec<MessageId>)> = Vec::new();
         for (taken, is_gone) in lost {
-            let Some(found) = taken.find(&mut held) else { continue };
+            let Some(found) = taken.find(held) else { continue };
             if *is_gone && found.stage == Stage::Settling {
                 found.stage = Stage::Settled;
                 continue;
             }
             let hold = found.hold.clone();
             held.remove(&taken.leased.id);
+            lingering.extend(hold.clone().map(|hold| (taken.leased.id, hold)));
             let same = |(known, _): &&mut (Option<Arc<Hold>>, _)| match (known, &hold) {
                 (Some(known), Some(hold)) => Arc::ptr_eq(known, hold),
                 _ => false,
@@ -176,22 +181,22 @@ impl Hand {
                 None => losses.push((hold, vec![taken.leased.id])),
             }
         }
-        self.tell(&held);
-        drop(held);
+        self.tell(&state);
+        drop(state);
         losses.into_iter().map(|(hold, lost)| Loss::of(hold.as_deref(), lost)).collect()
     }
 
     /// This one has been deleted from the stream. `false` if it is not in hand any more.
     pub(super) fn trim(&self, taken: Taken) -> bool {
-        taken.find(&mut self.lock()).map(|held| held.stage = Stage::Trimmed).is_some()
+        taken.find(&mut self.lock().held).map(|found| found.stage = Stage::Trimmed).is_some()
     }
 
     /// The end of these is about to be sent.
     pub(super) fn settle(&self, taken: &[Taken]) -> Settling {
-        let mut held = self.lock();
+        let mut state = self.lock();
         let mut settling = Settling { to_send: Vec::with_capacity(taken.len()), is_lost: false };
         for taken in taken {
-            match taken.find(&mut held) {
+            match taken.find(&mut state.held) {
                 None => settling.is_lost = true,
                 Some(found) if matches!(found.stage, Stage::Leased | Stage::Settling) => {
                     found.stage = Stage::Settling;
@@ -205,13 +210,20 @@ impl Hand {
 
     /// Lets these go.
     pub(super) fn let_go(&self, taken: &[Taken]) {
-        let mut held = self.lock();
-        for taken in taken {
-            if taken.is_in(&held) {
-                held.remove(&taken.leased.id);
-            }
-        }
-        self.tell(&held);
+        let mut state = self.lock();
+        state.let_go(taken);
+        self.tell(&state);
+    }
+
+    /// A run has ended: lets its messages go, and those wait no longer that were delivered again.
+    pub(super) fn end(&self, taken: &[Taken], hold: &Arc<Hold>) {
+        let mut state = self.lock();
+        state.let_go(taken);
+        // Seldom more than none.
+        state.lingering.retain(|_, lingering| !Arc::ptr_eq(lingering, hold));
+        self.tell(&state);
+        drop(state);
+        hold.end();
     }
 
     /// How many there are.
@@ -225,7 +237,7 @@ impl Hand {
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
 
-    fn tell(&self, held: &BTreeMap<MessageId, Held>) {
+    fn tell(&self, State { held, .. }: &State) {
         self.count.send_if_modified(|count| {
             let before = std::mem::replace(count, held.len());
             #[cfg(feature = "metrics")]
@@ -234,12 +246,22 @@ impl Hand {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<MessageId, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl State {
+    fn let_go(&mut self, taken: &[Taken]) {
+        for taken in taken {
+            if taken.is_in(&self.held) {
+                self.held.remove(&taken.leased.id);
+            }
+        }
+    }
+}
+
+impl Message {
     fn taken(&self, id: MessageId) -> Taken {
         Taken { leased: Leased { id, deliveries: self.deliveries }, serial: self.serial }
     }
@@ -252,12 +274,12 @@ impl Held {
 }
 
 impl Taken {
-    fn is_in(&self, held: &BTreeMap<MessageId, Held>) -> bool {
-        held.get(&self.leased.id).is_some_and(|held| held.serial == self.serial)
+    fn is_in(&self, held: &Held) -> bool {
+        held.get(&self.leased.id).is_some_and(|message| message.serial == self.serial)
     }
 
-    fn find<'a>(&self, held: &'a mut BTreeMap<MessageId, Held>) -> Option<&'a mut Held> {
-        held.get_mut(&self.leased.id).filter(|held| held.serial == self.serial)
+    fn find<'a>(&self, held: &'a mut Held) -> Option<&'a mut Message> {
+        held.get_mut(&self.leased.id).filter(|message| message.serial == self.serial)
     }
 }
 

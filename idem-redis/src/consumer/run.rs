@@ -63,8 +63,7 @@ impl Drop for Unit {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.hand.let_go(&self.messages);
-        self.hold.end();
+        self.hand.end(&self.messages, &self.hold);
     }
 }
 
@@ -84,8 +83,6 @@ pub(super) async fn conduct(desk: Arc<Desk>, unit: Unit, slot: Slot, over: Cance
     drop(slot);
     let took = began.elapsed();
     match ended {
-        // Told when it was lost.
-        Ended::Succeeded if hold.is_lost() => {}
         Ended::Succeeded => desk.settle(Job::Acknowledge { run, messages: readable, took }),
         Ended::Failed(error) => fail(&desk, &run, &readable, &error),
         Ended::Stopped(Stop::Lost) => {}

@@ -275,6 +275,29 @@ async fn a_message_that_is_delivered_again_waits_for_its_earlier_run() {
     running.end().await;
 }
 
+/// It is lost while it waits for that: then it never runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_is_lost_while_it_waits_for_its_earlier_run_never_runs_again() {
+    let world = World::start().await;
+    let works = Works::gated();
+    let builder = attentive(&world).concurrency(2).cancel_on_lease_lost(false);
+    let running = start(builder, &works);
+    let id = world.add();
+    works.begins(id).await;
+    // The server delivers it once more to the same consumer, as new.
+    let _: Value = world.server.ask(&["XACK", STREAM, GROUP, &id.to_string()]);
+    running.log.hears("lease_lost").await;
+    let _: Value = world.server.ask(&["XGROUP", "SETID", STREAM, GROUP, "0"]);
+    eventually("it is delivered again", || world.row(id).is_some()).await;
+    world.steal(id);
+    eventually("it is lost again", || running.log.count("lease_lost") == 2).await;
+    works.open();
+    eventually("the first run ends", || works.running() == 0).await;
+    running.end().await;
+    assert_eq!(works.began(id), 1);
+    assert_eq!(world.row(id).unwrap().consumer, "thief");
+}
+
 /// Judged by what was decided, and not by what the handler does with its token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_cancels_itself_has_failed_and_lost_nothing() {

@@ -9,7 +9,7 @@ use idem_redis::consumer::{
     Consumer, ConsumerBuilder, ConsumerError, ConsumerEvent, ConsumerEventKind as Kind, Fields,
     Message, MessageId,
 };
-use idem_tests::{RedisServer, eventually};
+use idem_tests::{Proxy, RedisServer, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -98,6 +98,12 @@ pub(crate) fn pending(server: &RedisServer) -> Vec<Row> {
         deliveries,
     };
     rows.into_iter().map(row).collect()
+}
+
+/// The server behind a proxy, with so much patience for its answers.
+pub(crate) async fn behind(proxy: &Proxy, patience: Duration) -> RedisBackend {
+    let builder = RedisBackend::builder(proxy.url()).command_timeout(patience);
+    builder.connect().await.unwrap()
 }
 
 pub(crate) fn builder(backend: &RedisBackend) -> ConsumerBuilder {

@@ -6,7 +6,8 @@ use idem_tests::{Aim, Fault, Proxy, eventually};
 use redis::Value;
 
 use crate::kit::{
-    ACKNOWLEDGE, GROUP, IDLE, Log, Running, STREAM, Works, World, builder, start, start_batches,
+    ACKNOWLEDGE, GROUP, IDLE, Log, Running, STREAM, Works, World, behind, builder, start,
+    start_batches,
 };
 
 /// A consumer that notices a loss at once, and takes over nothing while the test lasts.
@@ -193,33 +194,31 @@ async fn a_message_that_is_deleted_in_hand_is_finished_and_not_renewed_any_more(
     running.end().await;
 }
 
-/// The reply to an acknowledgement got lost: that it is not pending any more is no loss.
+/// The reply to an acknowledgement got lost: that it is not pending any more is no loss, whether a
+/// renewal finds it so first or the repeated acknowledgement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledgement_without_reply_is_repeated_and_no_loss() {
-    let world = World::start().await;
-    let proxy = Proxy::start(&world.server);
-    let backend = idem_redis::RedisBackend::builder(proxy.url())
-        .command_timeout(IDLE / 5)
-        .connect()
-        .await
-        .unwrap();
-    let works = Works::free();
-    let running = start(builder(&backend), &works);
-    world.add();
-    // The server knows the script from now on.
-    running.log.hears("done").await;
-    let trap = proxy.on_reply(Aim::script(ACKNOWLEDGE).nth(1), Fault::Hold);
-    let id = world.add();
-    trap.strikes().await;
-    assert!(world.is_done(), "it was carried out");
-    eventually("it is told", || running.log.count("done") == 2).await;
-    assert_eq!(running.log.of("done")[1].ids, [id]);
-    assert_eq!(running.log.hears("settle_failed").await.ids, [id]);
-    proxy.heal();
-    running.shut_down();
-    let log = running.log.clone();
-    running.ends().await.unwrap();
-    assert_eq!((works.began(id), log.count("lease_lost")), (1, 0));
+    for retry_on_idle in [IDLE, 60 * IDLE] {
+        let world = World::start().await;
+        let proxy = Proxy::start(&world.server);
+        let backend = behind(&proxy, IDLE / 2).await;
+        let works = Works::free();
+        let running = start(builder(&backend).retry_on_idle(retry_on_idle), &works);
+        world.add();
+        // The server knows the script from now on.
+        running.log.hears("done").await;
+        let trap = proxy.on_reply(Aim::script(ACKNOWLEDGE).nth(1), Fault::Hold);
+        let id = world.add();
+        trap.strikes().await;
+        assert!(world.is_done(), "it was carried out");
+        eventually("it is told", || running.log.count("done") == 2).await;
+        assert_eq!(running.log.of("done")[1].ids, [id]);
+        assert_eq!(running.log.hears("settle_failed").await.ids, [id]);
+        proxy.heal();
+        let log = running.log.clone();
+        running.end().await;
+        assert_eq!((works.began(id), log.count("lease_lost")), (1, 0));
+    }
 }
 
 /// What is done is not delivered again for want of a connection: it is kept until it is acknowledged.
@@ -227,11 +226,7 @@ async fn an_acknowledgement_without_reply_is_repeated_and_no_loss() {
 async fn what_cannot_be_acknowledged_is_kept_until_it_can() {
     let world = World::start().await;
     let proxy = Proxy::start(&world.server);
-    let backend = idem_redis::RedisBackend::builder(proxy.url())
-        .command_timeout(IDLE / 5)
-        .connect()
-        .await
-        .unwrap();
+    let backend = behind(&proxy, IDLE / 2).await;
     let works = Works::free();
     let trap = proxy.on_request(Aim::script(ACKNOWLEDGE), Fault::Cut(0));
     let running = start(builder(&backend), &works);

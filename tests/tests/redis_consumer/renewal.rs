@@ -6,7 +6,7 @@ use idem_redis::consumer::{Fields, Message};
 
 use idem_tests::{Aim, Fault, Proxy, eventually};
 
-use crate::kit::{GROUP, IDLE, Log, RENEW, Running, STREAM, Works, World, builder, start};
+use crate::kit::{GROUP, IDLE, Log, RENEW, Running, STREAM, Works, World, behind, builder, start};
 
 /// Looks at a pending message for so long: how idle it gets at most.
 async fn idlest(world: &World, id: idem_redis::consumer::MessageId, whole: Duration) -> Duration {
@@ -129,11 +129,7 @@ async fn it_is_renewed_at_a_quarter_of_the_idle_time_unless_set() {
 async fn runs_with_lost_renewals(lost: usize) -> usize {
     let world = World::start().await;
     let proxy = Proxy::start(&world.server);
-    let backend = idem_redis::RedisBackend::builder(proxy.url())
-        .command_timeout(IDLE / 4)
-        .connect()
-        .await
-        .unwrap();
+    let backend = behind(&proxy, IDLE / 2).await;
     let works = Works::gated();
     let shaky = start(builder(&backend), &works);
     let id = world.add();

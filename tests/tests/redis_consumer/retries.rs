@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use idem_redis::consumer::{Backoff, ConsumerBuilder, Fields, Message};
 use idem_tests::{Aim, Fault, Proxy, eventually};
 
-use crate::kit::{BURY, CLAIM, GROUP, IDLE, Log, Running, STREAM, Works, World, builder, start};
+use crate::kit::{
+    BURY, CLAIM, GROUP, IDLE, Log, Running, STREAM, Works, World, behind, builder, start,
+};
 
 /// A consumer whose handler fails before this delivery of each message.
 fn fail_until(builder: ConsumerBuilder, works: &Works, deliveries: u64) -> Running {
@@ -154,26 +156,25 @@ async fn a_dead_message_stays_in_the_stream_for_other_groups() {
 /// The reply to the move got lost: it is moved once all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_is_never_twice_among_the_dead() {
-    let world = World::start().await;
-    let proxy = Proxy::start(&world.server);
-    let backend = idem_redis::RedisBackend::builder(proxy.url())
-        .command_timeout(IDLE / 5)
-        .connect()
-        .await
-        .unwrap();
-    let builder = builder(&backend).max_deliveries(1).dead_letter("orders.dead");
-    let running = fail_until(builder, &Works::free(), u64::MAX);
-    world.add();
-    running.log.hears("dead").await;
-    let trap = proxy.on_reply(Aim::script(BURY).nth(1), Fault::Hold);
-    let second = world.add();
-    trap.strikes().await;
-    assert_eq!(world.entries("orders.dead").len(), 2, "it was carried out");
-    eventually("it is told", || running.log.count("dead") == 2).await;
-    assert_eq!(running.log.of("dead")[1].ids, [second]);
-    proxy.heal();
-    running.end().await;
-    assert_eq!(world.entries("orders.dead").len(), 2);
+    for retry_on_idle in [IDLE, 60 * IDLE] {
+        let world = World::start().await;
+        let proxy = Proxy::start(&world.server);
+        let backend = behind(&proxy, IDLE / 2).await;
+        let builder = builder(&backend).retry_on_idle(retry_on_idle).max_deliveries(1);
+        let running = fail_until(builder.dead_letter("orders.dead"), &Works::free(), u64::MAX);
+        world.add();
+        running.log.hears("dead").await;
+        let trap = proxy.on_reply(Aim::script(BURY).nth(1), Fault::Hold);
+        let second = world.add();
+        trap.strikes().await;
+        assert_eq!(world.entries("orders.dead").len(), 2, "it was carried out");
+        eventually("it is told", || running.log.count("dead") == 2).await;
+        assert_eq!(running.log.of("dead")[1].ids, [second]);
+        proxy.heal();
+        let log = running.log.clone();
+        running.end().await;
+        assert_eq!((world.entries("orders.dead").len(), log.count("lease_lost")), (2, 0));
+    }
 }
 
 /// Somebody else has it by now: it is not moved, and theirs.
@@ -215,11 +216,7 @@ async fn a_message_that_is_renewed_before_it_is_claimed_is_not_taken_over() {
     let _: redis::Value =
         world.server.ask(&["XREADGROUP", "GROUP", GROUP, "alive", "STREAMS", STREAM, ">"]);
     let proxy = Proxy::start(&world.server);
-    let backend = idem_redis::RedisBackend::builder(proxy.url())
-        .command_timeout(60 * IDLE)
-        .connect()
-        .await
-        .unwrap();
+    let backend = behind(&proxy, 60 * IDLE).await;
     let trap = proxy.on_request(Aim::script(CLAIM), Fault::Hold);
     let works = Works::gated();
     let running = start(builder(&backend), &works);

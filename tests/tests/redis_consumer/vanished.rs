@@ -4,7 +4,7 @@ use idem_redis::RedisBackend;
 use idem_tests::{Aim, Fault, Proxy, RedisServer, eventually};
 use redis::Value;
 
-use crate::kit::{GROUP, IDLE, RENEW, STREAM, Works, World, builder, start};
+use crate::kit::{GROUP, IDLE, RENEW, STREAM, Works, World, behind, builder, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_that_vanished_delivers_again_what_was_pending_and_nothing_before_it() {
@@ -114,9 +114,9 @@ async fn a_lost_connection_is_opened_again() {
 async fn a_silent_connection_is_given_up() {
     let world = World::start().await;
     let proxy = Proxy::start(&world.server);
-    let backend = RedisBackend::builder(proxy.url()).command_timeout(IDLE / 5).connect().await;
+    let backend = behind(&proxy, IDLE / 2).await;
     let works = Works::free();
-    let running = start(builder(&backend.unwrap()), &works);
+    let running = start(builder(&backend), &works);
     works.begins(world.add()).await;
     let trap = proxy.on_reply(Aim::command("XREADGROUP").nth(1), Fault::Swallow);
     trap.strikes().await;

@@ -169,3 +169,22 @@ async fn renewals_that_fail_do_not_reach_the_read_loop() {
         running.end().await;
     }
 }
+
+/// Its message looks idle to everybody, and it is the only one to look: it runs once all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_that_cannot_renew_takes_nothing_over_that_it_has_in_hand() {
+    let world = World::start().await;
+    let proxy = Proxy::start(&world.server);
+    let backend = RedisBackend::connect(&proxy.url()).await.unwrap();
+    let works = Works::gated();
+    let running = start(builder(&backend).concurrency(2), &works);
+    let held = world.add();
+    works.begins(held).await;
+    let trap = proxy.on_request(Aim::script(RENEW), Fault::Cut(0));
+    eventually("it looks idle", || world.row(held).unwrap().idle > 3 * IDLE).await;
+    assert_eq!((works.began(held), running.consumer.stats().reclaimed), (1, 0));
+    trap.lift();
+    works.open();
+    running.log.hears("done").await;
+    running.end().await;
+}

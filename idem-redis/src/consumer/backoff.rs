@@ -25,6 +25,9 @@ impl Backoff {
 
     /// The rest after so many deliveries.
     pub(super) fn after(self, deliveries: u64) -> Duration {
+        if deliveries == 0 {
+            return Duration::ZERO;
+        }
         let doublings = u32::try_from(deliveries.saturating_sub(1)).unwrap_or(u32::MAX).min(31);
         self.first.saturating_mul(1 << doublings).min(self.most)
     }
@@ -47,7 +50,7 @@ mod tests {
     fn it_doubles_up_to_its_most() {
         let backoff = Backoff::exponential(SECOND, 5 * SECOND);
         let rests: Vec<_> = (0..6).map(|deliveries| backoff.after(deliveries).as_secs()).collect();
-        assert_eq!(rests, [1, 1, 2, 4, 5, 5]);
+        assert_eq!(rests, [0, 1, 2, 4, 5, 5]);
         assert_eq!(backoff.after(u64::MAX), 5 * SECOND);
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use idem_runtime::Codec;
@@ -10,6 +11,7 @@ use idem_runtime::record::Owner;
 
 use super::backoff::Backoff;
 use super::event::ConsumerEvent;
+use super::failure::Failure;
 use super::hand::Hand;
 use super::handler::{Handler, Input};
 use super::lifecycle::{Consumer, Inner};
@@ -52,10 +54,10 @@ impl<P: Payload> ConsumerBuilder<P> {
         self
     }
 
-    /// A group that has to be created reads only messages that are added from then on. Default: those
-    /// as well that are there.
-    pub fn only_new(mut self) -> Self {
-        self.options.start = Start::End;
+    /// Whether a group that has to be created reads only messages that are added from then on. Default:
+    /// no, those as well that are there.
+    pub fn only_new(mut self, only_new: bool) -> Self {
+        self.options.start = if only_new { Start::End } else { Start::Beginning };
         self
     }
 
@@ -73,9 +75,10 @@ impl<P: Payload> ConsumerBuilder<P> {
         self
     }
 
-    /// Nothing is renewed: a handler that takes longer than `retry_on_idle` runs twice at once.
-    pub fn without_renewal(mut self) -> Self {
-        self.options.renewal = false;
+    /// Whether messages in hand are renewed. If not, a handler that takes longer than `retry_on_idle`
+    /// runs twice at once. Default: yes.
+    pub fn renewal(mut self, renews: bool) -> Self {
+        self.options.renewal = renews;
         self
     }
 
@@ -93,7 +96,7 @@ impl<P: Payload> ConsumerBuilder<P> {
         self
     }
 
-    /// The most messages in a [`Batch`](super::Batch), for a handler that takes one. A batch is what is
+    /// The most messages in a [`Batch`](super::Batch), for a handler that takes one: at most 1,000. A batch is what is
     /// there when a run is free, and at least one message.
     pub fn batch(mut self, most: usize) -> Self {
         self.options.batch = Some(most);
@@ -139,10 +142,10 @@ impl<P: Payload> ConsumerBuilder<P> {
         self
     }
 
-    /// Messages are deleted from the stream as they are acknowledged, for every group that has not read
-    /// them. Default: they stay.
-    pub fn delete_on_ack(mut self) -> Self {
-        self.options.delete_on_ack = true;
+    /// Whether messages are deleted from the stream as they are acknowledged, also for groups that have
+    /// not read them. Default: no, they stay.
+    pub fn delete_on_ack(mut self, deletes: bool) -> Self {
+        self.options.delete_on_ack = deletes;
         self
     }
 
@@ -167,14 +170,15 @@ impl<P: Payload> ConsumerBuilder<P> {
     /// its own.
     ///
     /// Messages are acknowledged when it returns `Ok`. When it returns `Err` or panics they are tried
-    /// again. It is dropped when a message of its is lost, past `max_processing`, and at the end of the
+    /// again; a [`Failure`] can say that they are not. An async closure that uses something of its
+    /// surroundings is written as `move |message| { let pool = pool.clone(); async move { … } }`. It is dropped when a message of its is lost, past `max_processing`, and at the end of the
     /// grace period.
     pub fn handler<I, F, Fut, T, E>(self, handler: F) -> Consumer
     where
         I: Input,
         F: Fn(I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send,
-        E: fmt::Display,
+        E: Into<Failure>,
     {
         let Self { backend, options, payload, observers } = self;
         build(&backend, options, observers, Handler::concurrent(payload, handler))
@@ -186,7 +190,7 @@ impl<P: Payload> ConsumerBuilder<P> {
     where
         I: Input,
         F: Fn(I) -> Result<T, E> + Send + Sync + 'static,
-        E: fmt::Display,
+        E: Into<Failure>,
     {
         let Self { backend, options, payload, observers } = self;
         build(&backend, options, observers, Handler::blocking(payload, handler))
@@ -214,6 +218,7 @@ fn build(
         hand,
         teller,
         tally,
+        runs: AtomicBool::new(false),
     })
 }
 

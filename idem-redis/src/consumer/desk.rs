@@ -8,7 +8,8 @@ use super::event::ConsumerEventKind;
 use super::hand::{Hand, Loss};
 use super::handler::Handler;
 use super::options::Options;
-use super::settle::Job;
+use super::run::Run;
+use super::settle::{End, Job};
 use super::slots::Slots;
 use super::stream::Stream;
 use super::teller::Teller;
@@ -31,9 +32,10 @@ impl Desk {
     }
 
     /// Hands in what is to be settled.
-    pub(super) fn settle(&self, job: Job) {
-        // Without a receiver the consumer has been dropped, and the job's messages are let go.
-        drop(self.jobs.send(job));
+    pub(super) fn settle(&self, run: Arc<Run>, end: End) {
+        let unsettled = self.slots.unsettled();
+        // Without a receiver the consumer has been dropped, and the run's messages are let go.
+        drop(self.jobs.send(Job { run, end, unsettled }));
     }
 
     pub(super) fn tell_losses(&self, losses: &[Loss]) {

@@ -4,7 +4,7 @@ use idem_runtime::BackendError;
 use thiserror::Error;
 
 /// Why a consumer did not start. What it had made on the server by then has been taken back, as far as
-/// the server was there and the user has the rights (`XGROUP DESTROY`, `DEL`); otherwise the log says so.
+/// the server answered and the user has the rights (`XGROUP DESTROY`, `DEL`); otherwise the log says so.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConsumerError {
@@ -27,6 +27,9 @@ pub enum ConsumerError {
         /// The consumer's name.
         consumer: String,
     },
+    /// This very consumer runs already; the server was not asked for anything.
+    #[error("the consumer `{0}` runs already: build another one for a second run at once")]
+    Running(String),
     /// The server does not let the user do what a consumer does, or the keys are no streams; nothing was
     /// made.
     #[error("the stream `{stream}` cannot be consumed: {reason}")]

@@ -29,6 +29,8 @@ pub enum ConsumerEventKind<'a> {
     Created {
         /// Whether the stream was missing as well.
         stream: bool,
+        /// Whether the consumer had it before: somebody has deleted it, or the server lost it.
+        again: bool,
     },
     /// New messages were read.
     #[non_exhaustive]

@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde::de::value::{Error, MapAccessDeserializer};
 use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Unexpected,
-    Visitor,
+    self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_bytes::ByteBuf;
+
+use super::payload::without_value;
 
 /// The fields of a message as they stand in the stream: names and values in their order, any bytes.
 ///
@@ -114,7 +115,9 @@ impl<'de> MapAccess<'de> for Each {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let (name, value) = self.at.take().unwrap_or_default();
-        let told = |error| de::Error::custom(format_args!("field `{name}`: {error}"));
+        let told = |error: Error| {
+            de::Error::custom(format_args!("field `{name}`: {}", without_value(error.to_string())))
+        };
         seed.deserialize(Value(value)).map_err(told)
     }
 
@@ -153,13 +156,13 @@ macro_rules! parsed {
 
 impl Value {
     fn is_no(&self, expected: &'static str) -> Error {
-        let unexpected = match self.text() {
-            // Not the text itself, which may be a secret.
-            Some("") => Unexpected::Other("an empty text"),
-            Some(_) => Unexpected::Other("another text"),
-            None => Unexpected::Other("bytes that are no text"),
+        // Not the text itself, which may be a secret.
+        let found = match self.text() {
+            Some("") => "an empty text",
+            Some(_) => "its text does not fit",
+            None => "bytes that are no text",
         };
-        de::Error::invalid_value(unexpected, &expected)
+        de::Error::custom(format_args!("{found}, expected {expected}"))
     }
 }
 
@@ -175,12 +178,12 @@ impl<'de> Deserializer<'de> for Value {
 
     parsed! {
         deserialize_bool visit_bool "`true` or `false`"
-        deserialize_i8 visit_i8 "a number" deserialize_u8 visit_u8 "a number"
-        deserialize_i16 visit_i16 "a number" deserialize_u16 visit_u16 "a number"
-        deserialize_i32 visit_i32 "a number" deserialize_u32 visit_u32 "a number"
-        deserialize_i64 visit_i64 "a number" deserialize_u64 visit_u64 "a number"
-        deserialize_i128 visit_i128 "a number" deserialize_u128 visit_u128 "a number"
-        deserialize_f32 visit_f32 "a number" deserialize_f64 visit_f64 "a number"
+        deserialize_i8 visit_i8 "a number (i8)" deserialize_u8 visit_u8 "a number (u8)"
+        deserialize_i16 visit_i16 "a number (i16)" deserialize_u16 visit_u16 "a number (u16)"
+        deserialize_i32 visit_i32 "a number (i32)" deserialize_u32 visit_u32 "a number (u32)"
+        deserialize_i64 visit_i64 "a number (i64)" deserialize_u64 visit_u64 "a number (u64)"
+        deserialize_i128 visit_i128 "a number (i128)" deserialize_u128 visit_u128 "a number (u128)"
+        deserialize_f32 visit_f32 "a number (f32)" deserialize_f64 visit_f64 "a number (f64)"
         deserialize_char visit_char "one character"
     }
 
@@ -293,11 +296,12 @@ mod tests {
             fields(&[("cents", value)]).read::<Cents>().expect_err("no number").to_string()
         };
         for (value, found) in [
-            (&b"secret"[..], "another text"),
+            (&b"secret"[..], "its text does not fit"),
+            (b"-1", "its text does not fit"),
             (b"", "an empty text"),
             (b"\xff", "bytes that are no text"),
         ] {
-            let fault = format!("field `cents`: invalid value: {found}, expected a number");
+            let fault = format!("field `cents`: {found}, expected a number (u32)");
             assert_eq!(told(value), fault);
         }
         let missing = fields(&[]).read::<Cents>().expect_err("nothing").to_string();
@@ -319,6 +323,7 @@ mod tests {
             #[allow(dead_code)]
             ids: Vec<u64>,
         }
-        assert!(fields(&[("ids", b"[1,2]")]).read::<Many>().is_err());
+        let told = fields(&[("ids", b"[1,2]")]).read::<Many>().expect_err("a text").to_string();
+        assert_eq!(told, "field `ids`: invalid type, expected a sequence");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::hold::Hold;
 use super::message_id::MessageId;
@@ -37,6 +38,8 @@ type Held = BTreeMap<MessageId, Message>;
 struct Message {
     deliveries: u64,
     serial: u64,
+    /// Until now it was known to be this consumer's when this was asked.
+    known: Instant,
     /// Its run, once that has begun.
     hold: Option<Arc<Hold>>,
     stage: Stage,
@@ -100,15 +103,16 @@ impl Hand {
     }
 
     /// Takes messages that the server has just delivered, and gives what was lost by that: a message
-    /// that is in hand and delivered again is not the earlier run's any more.
-    pub(super) fn take(&self, delivered: &[Leased]) -> (Vec<Taken>, Vec<Loss>) {
+    /// that is in hand and delivered again is not the earlier run's any more. They were asked for then.
+    pub(super) fn take(&self, delivered: &[Leased], asked: Instant) -> (Vec<Taken>, Vec<Loss>) {
         let mut state = self.lock();
         let State { held, lingering } = &mut *state;
         let mut losses = Vec::new();
         let mut take = |leased: &Leased| {
             let serial = self.serials.fetch_add(1, Ordering::Relaxed);
             let deliveries = leased.deliveries;
-            let message = Message { deliveries, serial, hold: None, stage: Stage::Leased };
+            let message =
+                Message { deliveries, serial, known: asked, hold: None, stage: Stage::Leased };
             if let Some(earlier) = held.insert(leased.id, message) {
                 losses.extend(earlier.lose(leased.id));
                 lingering.extend(earlier.hold.map(|hold| (leased.id, hold)));
@@ -147,6 +151,25 @@ impl Hand {
             }
         }
         Some(Started { messages: here, hold, earlier })
+    }
+
+    /// These were this consumer's when that was asked.
+    pub(super) fn know(&self, taken: &[Taken], asked: Instant) {
+        let mut state = self.lock();
+        for taken in taken {
+            if let Some(found) = taken.find(&mut state.held) {
+                found.known = found.known.max(asked);
+            }
+        }
+    }
+
+    /// Those of these that were not known to be this consumer's at or after then.
+    pub(super) fn doubtful(&self, taken: &[Taken], since: Instant) -> Vec<Taken> {
+        let mut state = self.lock();
+        let is_doubtful = |taken: &&Taken| {
+            taken.find(&mut state.held).is_some_and(|message| message.known < since)
+        };
+        taken.iter().filter(is_doubtful).copied().collect()
     }
 
     /// Those whose lease is to be renewed.

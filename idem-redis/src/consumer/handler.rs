@@ -1,16 +1,20 @@
 //! Handlers: what they take and give, and how one is called without knowing its types.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::failure::Failure;
+use super::fields::Fields;
+use super::hand::Taken;
 use super::hold::Hold;
 use super::message::{Batch, Message};
 use super::payload::Payload;
-use super::stream::{Delivery, Leased};
 
 /// What a handler takes: a [`Message`] or a [`Batch`].
 pub trait Input: sealed::Sealed + Sized + Send + 'static {
@@ -35,8 +39,8 @@ impl<T: DeserializeOwned + Send + 'static> Input for Batch<T> {
     type Value = T;
     const IS_BATCH: bool = true;
 
-    fn of(messages: Self) -> Option<Self> {
-        (!messages.is_empty()).then_some(messages)
+    fn of(messages: Vec<Message<T>>) -> Option<Self> {
+        Self::new(messages)
     }
 }
 
@@ -46,8 +50,8 @@ mod sealed {
     impl<T> Sealed for super::Batch<T> {}
 }
 
-/// How a handler's work ended: the text of its error.
-pub(super) type Worked = Result<(), String>;
+/// How a handler's work ended.
+pub(super) type Worked = Result<(), Failure>;
 
 /// The work on one message or batch, not begun.
 pub(super) enum Work {
@@ -59,11 +63,13 @@ pub(super) enum Work {
 pub(super) struct Prepared {
     /// None if no message can be read.
     pub(super) work: Option<Work>,
+    /// The messages it is about.
+    pub(super) readable: Vec<Taken>,
     /// Messages that cannot be read, and why.
-    pub(super) undecodable: Vec<(Leased, String)>,
+    pub(super) undecodable: Vec<(Taken, String)>,
 }
 
-type Prepare = dyn Fn(Vec<Delivery>, &Arc<Hold>) -> Prepared + Send + Sync;
+type Prepare = dyn Fn(Vec<(Taken, Fields)>, &Arc<Hold>) -> Prepared + Send + Sync;
 
 /// A handler of any type.
 pub(super) struct Handler {
@@ -77,16 +83,13 @@ impl Handler {
         I: Input,
         F: Fn(I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send,
-        E: fmt::Display,
+        E: Into<Failure>,
     {
         let handler = Arc::new(handler);
         Self::of(payload, move |input: I| {
             let handler = Arc::clone(&handler);
             // The handler's own code is not called before the future is polled: it may panic.
-            Work::Async(Box::pin(async move {
-                let handled = handler(input).await;
-                handled.map(drop).map_err(|error| format!("{error:#}"))
-            }))
+            Work::Async(Box::pin(async move { handler(input).await.map(drop).map_err(Into::into) }))
         })
     }
 
@@ -94,14 +97,12 @@ impl Handler {
     where
         I: Input,
         F: Fn(I) -> Result<T, E> + Send + Sync + 'static,
-        E: fmt::Display,
+        E: Into<Failure>,
     {
         let handler = Arc::new(handler);
         Self::of(payload, move |input: I| {
             let handler = Arc::clone(&handler);
-            Work::Blocking(Box::new(move || {
-                handler(input).map(drop).map_err(|error| format!("{error:#}"))
-            }))
+            Work::Blocking(Box::new(move || handler(input).map(drop).map_err(Into::into)))
         })
     }
 
@@ -109,27 +110,38 @@ impl Handler {
         payload: impl Payload,
         work: impl Fn(I) -> Work + Send + Sync + 'static,
     ) -> Self {
-        let prepare = move |deliveries: Vec<Delivery>, hold: &Arc<Hold>| {
-            let (mut messages, mut undecodable) = (Vec::new(), Vec::new());
-            for Delivery { leased, fields } in deliveries {
-                match payload.read(fields) {
-                    Ok(value) => messages.push(Message::new(
-                        leased.id,
-                        leased.deliveries,
-                        value,
-                        Arc::clone(hold),
-                    )),
-                    Err(why) => undecodable.push((leased, why)),
+        let prepare = move |taken: Vec<(Taken, Fields)>, hold: &Arc<Hold>| {
+            let (mut messages, mut readable, mut undecodable) = (vec![], vec![], vec![]);
+            for (taken, fields) in taken {
+                match read(&payload, fields) {
+                    Ok(value) => {
+                        let (id, deliveries) = (taken.leased.id, taken.leased.deliveries);
+                        messages.push(Message::new(id, deliveries, value, Arc::clone(hold)));
+                        readable.push(taken);
+                    }
+                    Err(why) => undecodable.push((taken, why)),
                 }
             }
-            Prepared { work: I::of(messages).map(&work), undecodable }
+            Prepared { work: I::of(messages).map(&work), readable, undecodable }
         };
         Self { takes_batches: I::IS_BATCH, prepare: Box::new(prepare) }
     }
 
-    pub(super) fn prepare(&self, deliveries: Vec<Delivery>, hold: &Arc<Hold>) -> Prepared {
-        (self.prepare)(deliveries, hold)
+    pub(super) fn prepare(&self, taken: Vec<(Taken, Fields)>, hold: &Arc<Hold>) -> Prepared {
+        (self.prepare)(taken, hold)
     }
+}
+
+/// Reads a message's value. The code of its type may panic.
+fn read<T: DeserializeOwned>(payload: &impl Payload, fields: Fields) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(|| payload.read(fields)))
+        .unwrap_or_else(|panic| Err(format!("reading it panicked: {}", said(&*panic))))
+}
+
+/// What a panic said.
+pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
+    let said = panic.downcast_ref::<&str>().copied();
+    said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }
 
 impl fmt::Debug for Handler {

@@ -3,7 +3,7 @@
 //! One loop does both, so that no more is taken than there are runs free. Where both are to be had they
 //! take turns.
 
-use std::collections::VecDeque;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,21 +11,20 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::appetite::Appetite;
+use super::backlog::Backlog;
 use super::desk::Desk;
 use super::event::ConsumerEventKind as Kind;
 use super::message_id::MessageId;
-use super::options::{OWN_NAMES, Start};
+use super::options::{MOST_IN_BATCH, OWN_NAMES};
 use super::reader::{LONGEST_BLOCK, Reader};
 use super::replies::Claim;
 use super::run::Unit;
-use super::settle::entomb;
 use super::stream::{Answer, Delivery, PAGE, Pending};
 use crate::connections::PAUSE_AFTER_FAILURE;
 
 /// The longest pause after attempts that failed one after the other.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The most single messages that are read by one command, and idle ones that are noted.
-const MOST_AT_ONCE: usize = 1_000;
 /// How often it is looked for consumers that died and have nothing pending.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// A consumer that has not asked for anything for so long has died.
@@ -37,14 +36,12 @@ pub(super) struct Intake {
     reader: Reader,
     queue: mpsc::UnboundedSender<Unit>,
     /// Up to here the group has done everything, by the last look at it.
-    floor: Option<MessageId>,
-    /// Messages that are to be claimed.
-    idle: VecDeque<Pending>,
-    /// Whether there are more than these.
-    has_more: bool,
+    floor: MessageId,
+    backlog: Backlog,
+    /// Of new messages, and of idle ones.
+    appetites: [Appetite; 2],
     /// Whether idle ones were taken the last time, and not new ones.
     is_turn_of_idle: bool,
-    next_scan: Instant,
     next_tidy: Instant,
 }
 
@@ -55,17 +52,15 @@ impl Intake {
         queue: mpsc::UnboundedSender<Unit>,
         floor: MessageId,
     ) -> Self {
-        let now = Instant::now();
         Self {
             desk,
             reader,
             queue,
-            floor: Some(floor),
-            idle: VecDeque::new(),
-            has_more: false,
+            floor,
+            backlog: Backlog::new(),
+            appetites: [MOST_IN_BATCH, PAGE].map(Appetite::new),
             is_turn_of_idle: false,
-            next_scan: now,
-            next_tidy: now + TIDY_EVERY,
+            next_tidy: Instant::now() + TIDY_EVERY,
         }
     }
 
@@ -87,19 +82,28 @@ impl Intake {
         }
     }
 
-    /// Looks for idle messages if it is time, and takes messages if there is room.
+    /// Goes on with the look for idle messages, and takes messages if there is room.
     async fn step(&mut self, stop: &CancellationToken) -> Answer<()> {
-        self.scan_if_due().await?;
+        if self.backlog.begin_if_due() {
+            self.tidy_if_due().await;
+            self.floor = self.desk.stream.floor().await?;
+        }
+        self.backlog.go_on(&self.desk).await?;
+        let next_look = self.backlog.next_look();
         let room = tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
             room = self.desk.slots.room() => room,
-            () = sleep_until(self.next_scan) => return Ok(()),
+            () = ready(()), if self.backlog.goes_on() => return Ok(()),
+            () = sleep_until(next_look.unwrap_or_else(Instant::now)), if next_look.is_some() => {
+                return Ok(());
+            }
         };
-        self.is_turn_of_idle = !self.idle.is_empty() && !self.is_turn_of_idle;
+        self.is_turn_of_idle = !self.backlog.is_empty() && !self.is_turn_of_idle;
+        let asked = Instant::now();
         let deliveries =
             if self.is_turn_of_idle { self.claim(room).await } else { self.read(room).await }?;
-        self.hand_on(deliveries);
+        self.hand_on(deliveries, asked);
         Ok(())
     }
 
@@ -107,19 +111,24 @@ impl Intake {
     /// is delivered again.
     async fn restore(&mut self) {
         let start = self.desk.options.start;
-        if let Ok(made) = create(&self.desk, start, self.floor).await
-            && made
+        if let Ok(made) = self.desk.stream.create(start.id(), Some(self.floor)).await
+            && made.group
         {
-            self.idle.clear();
+            self.desk.tell(Kind::Created { stream: made.stream, again: true });
+            self.backlog.clear();
         }
     }
 
-    /// New messages, as there is room. Waits for them until idle ones are to be looked for.
+    /// New messages, as there is room. Waits for them until there is something else to do.
     async fn read(&mut self, room: usize) -> Answer<Vec<Delivery>> {
-        let until = self.next_scan.saturating_duration_since(Instant::now());
-        let block = self.idle.is_empty().then(|| until.min(LONGEST_BLOCK));
-        let most = if self.desk.slots.in_batches() { room } else { room.min(MOST_AT_ONCE) };
-        let read = self.reader.read(most, block).await?;
+        let until = |next: Instant| next.saturating_duration_since(Instant::now());
+        let next_look = self.backlog.next_look().filter(|_| self.backlog.is_empty());
+        let block = next_look.map(|next| until(next).min(LONGEST_BLOCK));
+        let [appetite, _] = &mut self.appetites;
+        let count = appetite.of(room);
+        let read = self.reader.read(count, block).await;
+        appetite.learn(count, &read);
+        let read = read?;
         if !read.is_empty() {
             self.desk.tell(Kind::Read { count: read.len() });
         }
@@ -129,16 +138,14 @@ impl Intake {
     /// Claims messages that are to be claimed, as there is room.
     async fn claim(&mut self, room: usize) -> Answer<Vec<Delivery>> {
         let desk = &self.desk;
-        let count = room.min(self.idle.len()).min(PAGE);
-        let seen: Vec<_> = self.idle.drain(..count).collect();
-        if self.idle.is_empty() && self.has_more {
-            self.next_scan = Instant::now();
-        }
+        let [_, appetite] = &mut self.appetites;
+        let seen = self.backlog.take(appetite.of(room));
         let rest = |seen: &Pending| desk.options.rest(seen.leased.deliveries);
         let wanted: Vec<_> = seen.iter().map(|seen| (seen.leased, rest(seen))).collect();
-        let claims = desk.stream.claim(&wanted).await?;
+        let claims = desk.stream.claim(&wanted).await;
+        appetite.learn(wanted.len(), &claims);
         let mut deliveries = Vec::new();
-        for (claim, seen) in claims.into_iter().zip(seen) {
+        for (claim, seen) in claims?.into_iter().zip(seen) {
             match claim {
                 Claim::Claimed(delivery) => {
                     let (id, count) = (delivery.leased.id, delivery.leased.deliveries);
@@ -153,14 +160,14 @@ impl Intake {
         Ok(deliveries)
     }
 
-    /// Hands messages on to be run.
-    fn hand_on(&self, deliveries: Vec<Delivery>) {
+    /// Hands messages on to be run that were asked for then.
+    fn hand_on(&self, deliveries: Vec<Delivery>, asked: Instant) {
         if deliveries.is_empty() {
             return;
         }
         let desk = &self.desk;
         let leased: Vec<_> = deliveries.iter().map(|delivery| delivery.leased).collect();
-        let (taken, losses) = desk.hand.take(&leased);
+        let (taken, losses) = desk.hand.take(&leased, asked);
         desk.tell_losses(&losses);
         let fields = deliveries.into_iter().map(|delivery| delivery.fields);
         let messages = taken.into_iter().zip(fields);
@@ -176,75 +183,13 @@ impl Intake {
         }
     }
 
-    async fn scan_if_due(&mut self) -> Answer<()> {
+    async fn tidy_if_due(&mut self) {
         let now = Instant::now();
-        if now < self.next_scan {
-            return Ok(());
-        }
-        self.next_scan = now + self.desk.options.scan_every();
         if now >= self.next_tidy {
             self.next_tidy = now + TIDY_EVERY;
-            self.desk.stream.leave(false, OWN_NAMES, DEAD_AFTER).await?;
-        }
-        self.floor = Some(self.desk.stream.floor().await?);
-        if self.idle.is_empty() { self.scan().await } else { Ok(()) }
-    }
-
-    /// Looks for messages that nobody has been heard of for too long, page by page.
-    async fn scan(&mut self) -> Answer<()> {
-        let desk = Arc::clone(&self.desk);
-        let mut after = MessageId::ZERO;
-        self.has_more = false;
-        loop {
-            let page = desk.stream.pending(desk.options.retry_on_idle, after).await?;
-            let (is_full, last) = (page.len() == PAGE, page.last().map(|seen| seen.leased.id));
-            for seen in page {
-                self.sort(&desk, seen).await?;
-            }
-            match last {
-                Some(last) if is_full => after = last,
-                _ => return Ok(()),
-            }
-            if self.idle.len() >= MOST_AT_ONCE {
-                self.has_more = true;
-                return Ok(());
+            if let Err(error) = self.desk.stream.leave(false, OWN_NAMES, DEAD_AFTER).await {
+                tracing::debug!(target: "idem", %error, "consumers that died stay in their group");
             }
         }
     }
-
-    /// What is to be done about an idle message.
-    async fn sort(&mut self, desk: &Desk, seen: Pending) -> Answer<()> {
-        let deliveries = seen.leased.deliveries;
-        if desk.hand.has(seen.leased.id) {
-            // It is not renewed for want of a connection, and would run beside itself.
-            return Ok(());
-        }
-        match &desk.options.dead_letter {
-            Some(dead) if desk.options.is_last(deliveries) => {
-                let times = if deliveries == 1 { "once" } else { "several times" };
-                let error = format!("it was delivered {times}, and nobody has finished it");
-                let seen = Pending { idle: desk.options.retry_on_idle, ..seen };
-                match entomb(desk, &seen, dead, &error).await {
-                    // Told already, and the next look tries again.
-                    Err(failed) if failed.is_answer() => Ok(()),
-                    buried => buried.map(drop),
-                }
-            }
-            _ => {
-                if seen.idle >= desk.options.rest(deliveries) {
-                    self.idle.push_back(seen);
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Creates what is missing, and tells of it. Whether the group was missing.
-pub(super) async fn create(desk: &Desk, start: Start, floor: Option<MessageId>) -> Answer<bool> {
-    let made = desk.stream.create(start.id(), floor).await?;
-    if made.group {
-        desk.tell(Kind::Created { stream: made.stream });
-    }
-    Ok(made.group)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -42,6 +42,26 @@ pub(super) struct Inner {
     pub(super) hand: Arc<Hand>,
     pub(super) teller: Arc<Teller>,
     pub(super) tally: Arc<Tally>,
+    /// Whether it runs: what is in hand is one run's.
+    pub(super) runs: AtomicBool,
+}
+
+/// A consumer that runs, until this is dropped.
+struct Running(Arc<Inner>);
+
+impl Running {
+    fn begin(Consumer(inner): &Consumer) -> Result<Self, ConsumerError> {
+        if inner.runs.swap(true, Ordering::AcqRel) {
+            return Err(ConsumerError::Running(inner.stream.consumer.to_string()));
+        }
+        Ok(Self(Arc::clone(inner)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.runs.store(false, Ordering::Release);
+    }
 }
 
 impl Consumer {
@@ -94,7 +114,8 @@ impl Consumer {
     /// connection ends it earlier.
     ///
     /// Dropped, it drops the handlers, and their messages go idle. Blocking handlers keep theirs until
-    /// their threads return.
+    /// their threads return. Dropped before it has begun, it leaves the stream and the group that it
+    /// created.
     ///
     /// # Errors
     /// [`ConsumerError`] says why it could not be registered.
@@ -102,6 +123,7 @@ impl Consumer {
     /// # Panics
     /// Outside of a tokio runtime with timers and IO.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ConsumerError> {
+        let _running = Running::begin(&self)?;
         let Ready { desk, reader, jobs, floor, _registered, _renewing } = register(&self.0).await?;
         let [stop, over, finish, give_up] = std::array::from_fn(|_| CancellationToken::new());
         let (queue, units) = mpsc::unbounded_channel();
@@ -144,12 +166,14 @@ impl Consumer {
 
 impl fmt::Debug for Consumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { servers: _, options, handler, stream: _, hand: _, teller: _, tally } = &*self.0;
+        let Inner { servers: _, options, handler, stream: _, hand: _, teller: _, tally, runs } =
+            &*self.0;
         f.debug_struct("Consumer")
             .field("name", &self.name())
             .field("options", options)
             .field("handler", handler)
             .field("tally", tally)
+            .field("runs", runs)
             .finish_non_exhaustive()
     }
 }

@@ -27,11 +27,10 @@ impl<T> Message<T> {
         Self { id, deliveries, value, hold }
     }
 
-    /// A message that no stream has delivered, for tests of a handler: its first delivery, and never
-    /// lost.
+    /// A message that no stream has delivered, for tests of a handler. It is never lost.
     #[must_use]
-    pub fn for_test(id: MessageId, value: T) -> Self {
-        Self::new(id, 1, value, Arc::new(Hold::new(vec![id], false)))
+    pub fn for_test(id: MessageId, deliveries: u64, value: T) -> Self {
+        Self::new(id, deliveries, value, Arc::new(Hold::new(vec![id], false)))
     }
 
     /// Its id in the stream.
@@ -95,4 +94,52 @@ impl<T: fmt::Debug> fmt::Debug for Message<T> {
 
 /// Messages that are handled as one: acknowledged together or not at all, and given up together where
 /// one of them is lost. Never empty.
-pub type Batch<T> = Vec<Message<T>>;
+#[derive(Clone, Debug)]
+pub struct Batch<T>(Vec<Message<T>>);
+
+impl<T> Batch<T> {
+    pub(super) fn new(messages: Vec<Message<T>>) -> Option<Self> {
+        (!messages.is_empty()).then_some(Self(messages))
+    }
+
+    /// A batch of messages that no stream has delivered, for tests of a handler.
+    ///
+    /// # Panics
+    /// Without messages: a handler never gets such a batch.
+    #[must_use]
+    pub fn for_test(messages: Vec<Message<T>>) -> Self {
+        Self::new(messages).expect("a batch holds at least one message")
+    }
+
+    /// Its messages.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Message<T>> {
+        self.0
+    }
+}
+
+impl<T> Deref for Batch<T> {
+    type Target = [Message<T>];
+
+    fn deref(&self) -> &[Message<T>] {
+        &self.0
+    }
+}
+
+impl<T> IntoIterator for Batch<T> {
+    type Item = Message<T>;
+    type IntoIter = std::vec::IntoIter<Message<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Batch<T> {
+    type Item = &'a Message<T>;
+    type IntoIter = std::slice::Iter<'a, Message<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}

@@ -7,8 +7,10 @@ use idem_runtime::LEASE_RANGE;
 use super::backoff::Backoff;
 use super::error::ConsumerError;
 
-/// Past this many, messages of one batch or read ahead are a mistake.
+/// Past this many, runs at once or messages read ahead are a mistake.
 const MOST_MESSAGES: usize = 100_000;
+/// The most messages in a batch, which one command reads.
+pub(super) const MOST_IN_BATCH: usize = 1_000;
 /// What the names of consumers begin with that nobody has named.
 pub(super) const OWN_NAMES: &str = "idem-";
 /// Renewals are a quarter of the idle time apart unless set: two may fail in a row.
@@ -157,7 +159,7 @@ impl Options {
         }
         if let Some(every) = self.renew_every {
             if !self.renewal {
-                faults.push("renew_every contradicts without_renewal".to_owned());
+                faults.push("renew_every contradicts renewal(false)".to_owned());
             }
             if every >= idle || every < Duration::from_millis(1) {
                 faults.push(format!(
@@ -175,7 +177,7 @@ impl Options {
         }
         if !self.renewal && !self.cancel_on_lease_lost {
             faults.push(
-                "cancel_on_lease_lost contradicts without_renewal: nobody would notice a loss"
+                "cancel_on_lease_lost contradicts renewal(false): nobody would notice a loss"
                     .to_owned(),
             );
         }
@@ -190,8 +192,8 @@ impl Options {
         }
         match self.batch {
             Some(0) => faults.push("a batch holds at least one message".to_owned()),
-            Some(most) if most > MOST_MESSAGES => {
-                faults.push(format!("a batch holds at most {MOST_MESSAGES} messages"));
+            Some(most) if most > MOST_IN_BATCH => {
+                faults.push(format!("a batch holds at most {MOST_IN_BATCH} messages"));
             }
             Some(_) if !takes_batches => faults.push(
                 "batch is for a handler that takes a `Batch`, and this one takes a `Message`"
@@ -223,6 +225,13 @@ impl Options {
         if first > most {
             faults.push(format!(
                 "the backoff begins with {first:?}, which is more than its most ({most:?})"
+            ));
+        }
+        if most > Duration::ZERO && most <= self.retry_on_idle {
+            faults.push(format!(
+                "a backoff of {most:?} at most does nothing: a message rests for retry_on_idle ({:?}) \
+                 anyway",
+                self.retry_on_idle
             ));
         }
         if most > LEASE_RANGE.1 {

@@ -34,7 +34,7 @@ impl<C> InField<C> {
 
 impl Payload for InFields {
     fn read<T: DeserializeOwned>(&self, fields: Fields) -> Result<T, String> {
-        fields.read().map_err(|error| error.to_string())
+        fields.read().map_err(|error| without_value(error.to_string()))
     }
 }
 
@@ -44,7 +44,7 @@ impl<C: Codec> Payload for InField<C> {
             Some(bytes) => C::decode(bytes).map_err(|error| {
                 // What the codec says of its own is about stored results.
                 let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-                format!("field `{}`: {why}", self.name)
+                format!("field `{}`: {}", self.name, without_value(why))
             }),
             None => Err(format!("there is no field `{}`", self.name)),
         }
@@ -55,6 +55,43 @@ impl<C> fmt::Debug for InField<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, codec: _ } = self;
         f.debug_struct("InField").field("name", name).finish()
+    }
+}
+
+/// What serde says of a value that does not fit, without the value: it may be a secret, and errors go to
+/// logs. What the code of a type says by itself stays as it is.
+pub(super) fn without_value(told: String) -> String {
+    let begins = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let fault = begins.iter().find(|begins| told.contains(**begins));
+    match (fault, told.rsplit_once(", expected ")) {
+        (Some(fault), Some((before, expected))) => {
+            let at = before.find(*fault).unwrap_or_default();
+            let fault = fault.trim_end_matches([':', ' ']);
+            format!("{}{fault}, expected {expected}", &before[..at])
+        }
+        _ => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_without_the_value() {
+        for (told, without) in [
+            (
+                r#"invalid type: string "a, expected b", expected u64 at line 1"#,
+                "invalid type, expected u64 at line 1",
+            ),
+            (
+                "field `k`: unknown variant `4111`, expected `A` or `B`",
+                "field `k`: unknown variant, expected `A` or `B`",
+            ),
+            ("missing field `cents`", "missing field `cents`"),
+        ] {
+            assert_eq!(without_value(told.to_owned()), without);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::reader::Reader;
 use super::registry::Registered;
 use super::renew::{self, Renewer};
 use super::settle::Job;
-use super::slots::{Intake, Slots};
+use super::slots::{Portion, Slots};
 use super::stream::{Made, Stream};
 
 /// A consumer that is ready to take messages.
@@ -48,16 +48,26 @@ pub(super) async fn register(inner: &Inner) -> Result<Ready, ConsumerError> {
     let registered = register_here(inner)?;
     let dead = options.dead_letter.as_deref();
     let fault = stream.fault(dead, options.delete_on_ack).await;
-    if let Some(reason) = fault.map_err(|error| failed(stream, error))? {
+    let fault = match fault {
+        // The server does not say to which key the user has no right.
+        Err(error) if error.is_answer() => {
+            let keys: Vec<_> = [Some(&*stream.name), dead].into_iter().flatten().collect();
+            Some(format!("{error} (the keys are {})", keys.join(", ")))
+        }
+        fault => fault.map_err(|error| failed(stream, error))?,
+    };
+    if let Some(reason) = fault {
         let stream = stream.name.to_string();
         return Err(ConsumerError::Unfit { stream, reason });
     }
-    let made = stream.create(options.start.id(), None).await;
-    let made = made.map_err(|error| failed(stream, error))?;
+    let made = match stream.create(options.start.id(), None).await {
+        Ok(made) => made,
+        Err(error) => return Err(not_created(inner, error).await),
+    };
     match set_up(inner, registered).await {
         Ok(ready) => {
             if made.group {
-                ready.desk.tell(Kind::Created { stream: made.stream });
+                ready.desk.tell(Kind::Created { stream: made.stream, again: false });
             }
             Ok(ready)
         }
@@ -93,9 +103,9 @@ async fn set_up(inner: &Inner, registered: Registered) -> Result<Ready, Consumer
         let ended = || thread(&inner.stream, io::Error::other("it has ended"));
         ready.await.map_err(|_| ended())?.map_err(|error| failed(&inner.stream, error))?;
     }
-    let intake = match options.batch {
-        Some(most) => Intake::Batch { most },
-        None => Intake::Single { ahead: options.read_ahead },
+    let portion = match options.batch {
+        Some(most) => Portion::Batch { most },
+        None => Portion::Single { ahead: options.read_ahead },
     };
     let (sender, jobs) = mpsc::unbounded_channel();
     let desk = Desk {
@@ -103,7 +113,7 @@ async fn set_up(inner: &Inner, registered: Registered) -> Result<Ready, Consumer
         options: options.clone(),
         handler: Arc::clone(&inner.handler),
         hand: Arc::clone(hand),
-        slots: Slots::new(options.concurrency, intake),
+        slots: Slots::new(options.concurrency, portion),
         teller: Arc::clone(teller),
         jobs: sender,
     };
@@ -115,6 +125,18 @@ async fn set_up(inner: &Inner, registered: Registered) -> Result<Ready, Consumer
         _registered: registered,
         _renewing: renewing,
     })
+}
+
+/// Without an answer it may have been created all the same. Of that only the consumer is known to be
+/// this one's, if nobody has named it.
+async fn not_created(inner: &Inner, error: BackendError) -> ConsumerError {
+    if !error.is_answer() {
+        let made = Made { stream: false, group: false, consumer: inner.options.consumer.is_none() };
+        let (stream, group) = (&*inner.stream.name, &*inner.stream.group);
+        tracing::warn!(target: "idem", stream, group, "the stream and the group may have been created");
+        roll_back(&inner.stream, made).await;
+    }
+    failed(&inner.stream, error)
 }
 
 /// Takes back exactly what was made.

@@ -72,7 +72,7 @@ impl Renewer {
         if due.is_empty() {
             return;
         }
-        let (late, patience) = (planned.elapsed(), self.every / 2);
+        let (late, patience, asked) = (planned.elapsed(), self.every / 2, Instant::now());
         let pages: Vec<&[Taken]> = due.chunks(PAGE).collect();
         let leased: Vec<Vec<_>> =
             pages.iter().map(|page| page.iter().map(|taken| taken.leased).collect()).collect();
@@ -86,7 +86,7 @@ impl Renewer {
         let mut count = 0;
         for (page, answer) in pages.into_iter().zip(answers) {
             match answer {
-                Ok(owned) => count += self.judge(page, &owned),
+                Ok(owned) => count += judge(&self.hand, &self.teller, page, &owned, asked),
                 Err(error) => {
                     self.teller.tell(Kind::RenewalFailed { ids: &ids(page), error: &error });
                 }
@@ -96,25 +96,32 @@ impl Renewer {
             self.teller.tell(Kind::Renewed { count, late });
         }
     }
+}
 
-    /// Takes note of what the server found; how many were renewed.
-    fn judge(&self, page: &[Taken], owned: &[Owned]) -> usize {
-        let (mut lost, mut count) = (Vec::new(), 0);
-        for (taken, owned) in page.iter().zip(owned) {
-            match owned {
-                Owned::Mine => count += 1,
-                Owned::Gone => lost.push((*taken, true)),
-                Owned::Taken => lost.push((*taken, false)),
-                Owned::Trimmed => {
-                    if self.hand.trim(*taken) {
-                        self.teller.tell(Kind::Trimmed { id: taken.leased.id });
-                    }
+/// Takes note of what the server found of these when it was asked; how many were renewed.
+pub(super) fn judge(
+    hand: &Hand,
+    teller: &Teller,
+    page: &[Taken],
+    owned: &[Owned],
+    asked: Instant,
+) -> usize {
+    let (mut lost, mut renewed) = (Vec::new(), Vec::new());
+    for (taken, owned) in page.iter().zip(owned) {
+        match owned {
+            Owned::Mine => renewed.push(*taken),
+            Owned::Gone => lost.push((*taken, true)),
+            Owned::Taken => lost.push((*taken, false)),
+            Owned::Trimmed => {
+                if hand.trim(*taken) {
+                    teller.tell(Kind::Trimmed { id: taken.leased.id });
                 }
             }
         }
-        for loss in self.hand.lose(&lost) {
-            self.teller.tell(Kind::LeaseLost { lost: &loss.lost, all: &loss.all });
-        }
-        count
     }
+    hand.know(&renewed, asked);
+    for loss in hand.lose(&lost) {
+        teller.tell(Kind::LeaseLost { lost: &loss.lost, all: &loss.all });
+    }
+    renewed.len()
 }

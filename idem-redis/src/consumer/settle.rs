@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use idem_runtime::BackendError;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use super::event::ConsumerEventKind as Kind;
 use super::hand::{Settling, Taken};
 use super::replies::Owned;
 use super::run::{Run, ids};
+use super::slots::Unsettled;
 use super::stream::{PAGE, Pending};
 use crate::connections::PAUSE_AFTER_FAILURE;
 
@@ -22,11 +24,19 @@ use crate::connections::PAUSE_AFTER_FAILURE;
 const MOST_OF_AN_ERROR: usize = 1_000;
 
 /// What is to be settled. It holds its run, and so the messages in hand.
-pub(super) enum Job {
+pub(super) struct Job {
+    pub(super) run: Arc<Run>,
+    pub(super) end: End,
+    /// No more is taken while much waits to be settled.
+    pub(super) unsettled: Unsettled,
+}
+
+/// How messages end.
+pub(super) enum End {
     /// The handler succeeded.
-    Acknowledge { run: Arc<Run>, messages: Vec<Taken>, took: Duration },
+    Done { messages: Vec<Taken>, took: Duration },
     /// A message is not tried again.
-    Bury { run: Arc<Run>, message: Taken, error: String },
+    Dead { message: Taken, error: String },
 }
 
 /// Settles what comes until `finish`, and what had come by then; tries again until `give_up`.
@@ -50,34 +60,49 @@ pub(super) async fn settle(
             return;
         }
         let mut is_repeated = false;
-        while attempt(desk, &mut batch, is_repeated).await {
-            tokio::select! {
-                () = sleep(PAUSE_AFTER_FAILURE) => is_repeated = true,
-                () = give_up.cancelled() => batch.clear(),
+        // What is handed in after the end of all patience is tried once.
+        let late = async {
+            give_up.cancelled().await;
+            sleep(desk.stream.times().command).await;
+        };
+        tokio::pin!(late);
+        loop {
+            let again = tokio::select! {
+                again = attempt(desk, &mut batch, is_repeated) => again,
+                () = &mut late => false,
+            };
+            if !again || give_up.is_cancelled() {
+                break;
             }
+            sleep(PAUSE_AFTER_FAILURE).await;
+            is_repeated = true;
         }
+        batch.clear();
     }
 }
 
 /// Tries to settle all of these; those stay that were not answered. Whether there are any.
 async fn attempt(desk: &Desk, batch: &mut Vec<Job>, is_repeated: bool) -> bool {
-    let mut done = Vec::new();
-    let mut unanswered = Vec::new();
-    for job in batch.drain(..) {
-        match job {
-            Job::Acknowledge { run, messages, took } => {
-                done.push(Done { run, messages, took, to_send: Vec::new() });
+    let (mut done, mut dead) = (Vec::new(), Vec::new());
+    for Job { run, end, unsettled } in batch.drain(..) {
+        match end {
+            End::Done { messages, took } => {
+                done.push(Done { run, messages, took, to_send: Vec::new(), unsettled });
             }
-            Job::Bury { run, message, error } => {
-                if let Err(job) = bury(desk, run, message, error, is_repeated).await {
-                    unanswered.push(job);
-                }
-            }
+            End::Dead { message, error } => dead.push(Dead { run, message, error, unsettled }),
         }
     }
-    unanswered.extend(acknowledge(desk, done, is_repeated).await);
-    *batch = unanswered;
+    batch.extend(acknowledge(desk, done, is_repeated).await);
+    batch.extend(bury(desk, dead, is_repeated).await);
     !batch.is_empty()
+}
+
+/// A message that goes to the dead letters.
+struct Dead {
+    run: Arc<Run>,
+    message: Taken,
+    error: String,
+    unsettled: Unsettled,
 }
 
 /// A run whose messages are to be acknowledged, and those of them that need it.
@@ -86,6 +111,7 @@ struct Done {
     messages: Vec<Taken>,
     took: Duration,
     to_send: Vec<Taken>,
+    unsettled: Unsettled,
 }
 
 /// Acknowledges runs; gives those back that were not answered.
@@ -114,7 +140,11 @@ async fn acknowledge(desk: &Desk, mut done: Vec<Done>, is_repeated: bool) -> Vec
             if error.is_answer() {
                 return Vec::new();
             }
-            let again = |Done { run, messages, took, .. }| Job::Acknowledge { run, messages, took };
+            let again = |Done { run, messages, took, unsettled, .. }| Job {
+                run,
+                end: End::Done { messages, took },
+                unsettled,
+            };
             done.into_iter().map(again).collect()
         }
     }
@@ -138,62 +168,62 @@ fn judge(desk: &Desk, done: &Done, owned: &[Owned], is_repeated: bool) {
     }
 }
 
-/// Moves a message to the dead letters; gives the job back if that was not answered.
-async fn bury(
-    desk: &Desk,
-    run: Arc<Run>,
-    message: Taken,
-    error: String,
-    is_repeated: bool,
-) -> Result<(), Job> {
-    let Some(dead) = desk.options.dead_letter.as_deref() else { return Ok(()) };
-    let consumer = desk.stream.consumer.as_bytes().to_vec();
-    let seen = Pending { leased: message.leased, consumer, idle: Duration::ZERO };
-    let Settling { to_send, is_lost } = desk.hand.settle(&[message]);
-    if is_lost {
-        return Ok(());
-    }
-    if to_send.is_empty() {
-        // The attempt before has arrived, or it has been deleted from the stream, which was told.
-        if is_repeated {
-            tell_dead(desk, &seen, &error);
+/// Moves messages to the dead letters; gives those back that were not answered.
+async fn bury(desk: &Desk, dead: Vec<Dead>, is_repeated: bool) -> Vec<Job> {
+    let (mut sent, mut seen) = (Vec::new(), Vec::new());
+    for dead in dead {
+        let (leased, consumer) = (dead.message.leased, desk.stream.consumer.as_bytes().to_vec());
+        let of = Pending { leased, consumer, idle: Duration::ZERO };
+        let Settling { to_send, is_lost } = desk.hand.settle(&[dead.message]);
+        if !to_send.is_empty() {
+            seen.push((of, dead.error.clone()));
+            sent.push(dead);
+        } else if is_repeated && !is_lost {
+            // The attempt before has arrived.
+            tell_dead(desk, &of, &dead.error);
         }
-        return Ok(());
     }
-    let buried = entomb(desk, &seen, dead, &error).await;
-    match buried {
-        Ok(Owned::Mine) => {}
-        // By the attempt before, which was not answered.
-        Ok(Owned::Gone) if is_repeated => tell_dead(desk, &seen, &error),
-        Ok(Owned::Trimmed) => desk.tell(Kind::Trimmed { id: message.leased.id }),
-        Ok(Owned::Gone | Owned::Taken) => {
-            desk.tell_losses(&desk.hand.lose(&[(message, false)]));
+    let buried = entomb(desk, &seen).await;
+    let mut unanswered = Vec::new();
+    for ((dead, (of, error)), buried) in sent.into_iter().zip(&seen).zip(buried) {
+        match buried {
+            Ok(Owned::Mine | Owned::Trimmed) | Err(true) => {}
+            Ok(Owned::Gone) if is_repeated => tell_dead(desk, of, error),
+            Ok(Owned::Gone | Owned::Taken) => {
+                desk.tell_losses(&desk.hand.lose(&[(dead.message, false)]));
+            }
+            Err(false) => {
+                let Dead { run, message, error, unsettled } = dead;
+                unanswered.push(Job { run, end: End::Dead { message, error }, unsettled });
+            }
         }
-        Err(failed) if !failed.is_answer() => {
-            return Err(Job::Bury { run, message, error });
-        }
-        Err(_) => {}
     }
-    Ok(())
+    unanswered
 }
 
-/// Moves a message to the dead letters that is as it was seen, and tells of it.
-pub(super) async fn entomb(
-    desk: &Desk,
-    seen: &Pending,
-    dead: &str,
-    error: &str,
-) -> Result<Owned, idem_runtime::BackendError> {
-    let error: String = error.chars().take(MOST_OF_AN_ERROR).collect();
-    let buried = desk.stream.bury(seen, dead, desk.options.delete_on_ack, &error).await;
-    match &buried {
-        Ok(Owned::Mine) => tell_dead(desk, seen, &error),
-        Ok(_) => {}
-        Err(failed) => {
-            desk.tell(Kind::SettleFailed { ids: &[seen.leased.id], error: failed });
+/// Moves messages to the dead letters that are as they were seen, each with its error, and tells of it.
+/// In place of what was found, whether the server refused or did not answer.
+pub(super) async fn entomb(desk: &Desk, seen: &[(Pending, String)]) -> Vec<Result<Owned, bool>> {
+    let Some(dead) = desk.options.dead_letter.as_deref().filter(|_| !seen.is_empty()) else {
+        return Vec::new();
+    };
+    let short = |(seen, error): &(Pending, String)| {
+        (seen.clone(), error.chars().take(MOST_OF_AN_ERROR).collect())
+    };
+    let seen: Vec<(Pending, String)> = seen.iter().map(short).collect();
+    let buried = desk.stream.bury(&seen, dead, desk.options.delete_on_ack).await;
+    let tell = |((seen, error), buried): (&(Pending, String), Result<Owned, BackendError>)| {
+        match &buried {
+            Ok(Owned::Mine) => tell_dead(desk, seen, error),
+            Ok(Owned::Trimmed) => desk.tell(Kind::Trimmed { id: seen.leased.id }),
+            Ok(_) => {}
+            Err(failed) => {
+                desk.tell(Kind::SettleFailed { ids: &[seen.leased.id], error: failed });
+            }
         }
-    }
-    buried
+        buried.map_err(|failed| failed.is_answer())
+    };
+    seen.iter().zip(buried).map(tell).collect()
 }
 
 fn tell_dead(desk: &Desk, seen: &Pending, error: &str) {

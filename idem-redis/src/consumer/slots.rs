@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 #[derive(Debug)]
 pub(super) struct Slots {
     runs: usize,
-    intake: Intake,
+    portion: Portion,
     state: Mutex<State>,
     /// Woken when there may be room. Only the intake waits for that.
     room: Notify,
@@ -19,7 +19,7 @@ pub(super) struct Slots {
 
 /// What is taken for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Intake {
+pub(super) enum Portion {
     /// One message, and so many more that wait for a run.
     Single { ahead: usize },
     /// So many at most, and none that wait.
@@ -31,16 +31,25 @@ struct State {
     busy: usize,
     /// Messages or batches that were taken and wait for a run.
     waiting: usize,
+    /// What has run and waits for the server to hear of it.
+    unsettled: usize,
 }
 
 /// A run's place; free again when it is dropped.
 #[derive(Debug)]
 pub(super) struct Slot(Arc<Slots>);
 
+/// Counts as something that has run and is not settled, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Unsettled(Arc<Slots>);
+
+/// So much may wait to be settled beside what the runs may hand in at once: a page for the server.
+const MOST_UNSETTLED: usize = 100;
+
 impl Slots {
-    pub(super) fn new(runs: usize, intake: Intake) -> Arc<Self> {
+    pub(super) fn new(runs: usize, portion: Portion) -> Arc<Self> {
         let [room, place] = [Notify::new(), Notify::new()];
-        Arc::new(Self { runs, intake, state: Mutex::default(), room, place })
+        Arc::new(Self { runs, portion, state: Mutex::default(), room, place })
     }
 
     /// Resolves as soon as messages may be taken, with how many.
@@ -55,17 +64,20 @@ impl Slots {
         }
     }
 
-    fn room_in(&self, State { busy, waiting }: State) -> usize {
-        match self.intake {
-            Intake::Single { ahead } => (self.runs + ahead).saturating_sub(busy + waiting),
-            Intake::Batch { most } if busy + waiting < self.runs => most,
-            Intake::Batch { .. } => 0,
+    fn room_in(&self, State { busy, waiting, unsettled }: State) -> usize {
+        if unsettled >= self.runs + MOST_UNSETTLED {
+            return 0;
+        }
+        match self.portion {
+            Portion::Single { ahead } => (self.runs + ahead).saturating_sub(busy + waiting),
+            Portion::Batch { most } if busy + waiting < self.runs => most,
+            Portion::Batch { .. } => 0,
         }
     }
 
     /// Whether messages are handled as batches.
     pub(super) fn in_batches(&self) -> bool {
-        matches!(self.intake, Intake::Batch { .. })
+        matches!(self.portion, Portion::Batch { .. })
     }
 
     /// So many messages or batches were taken and wait for a run.
@@ -83,6 +95,12 @@ impl Slots {
         }
     }
 
+    /// Something has run and is to be settled.
+    pub(super) fn unsettled(self: &Arc<Self>) -> Unsettled {
+        self.state().unsettled += 1;
+        Unsettled(Arc::clone(self))
+    }
+
     fn try_take(self: &Arc<Self>) -> Option<Slot> {
         let mut state = self.state();
         if state.busy == self.runs {
@@ -95,6 +113,14 @@ impl Slots {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        let Self(slots) = self;
+        slots.state().unsettled -= 1;
+        slots.room.notify_one();
     }
 }
 
@@ -119,7 +145,7 @@ mod tests {
 
     #[test]
     fn one_message_is_taken_for_each_free_run() {
-        let slots = Slots::new(2, Intake::Single { ahead: 0 });
+        let slots = Slots::new(2, Portion::Single { ahead: 0 });
         assert_eq!(room(&slots), 2);
         slots.wait(1);
         assert_eq!(room(&slots), 1);
@@ -132,8 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_taken_while_much_is_not_settled() {
+        let slots = Slots::new(2, Portion::Single { ahead: 0 });
+        let mut unsettled: Vec<_> = (0..102).map(|_| slots.unsettled()).collect();
+        assert_eq!(room(&slots), 0);
+        unsettled.pop();
+        assert_eq!(room(&slots), 2);
+    }
+
+    #[test]
     fn so_many_more_are_read_ahead() {
-        let slots = Slots::new(1, Intake::Single { ahead: 2 });
+        let slots = Slots::new(1, Portion::Single { ahead: 2 });
         assert_eq!(room(&slots), 3);
         slots.wait(3);
         let _slot = slots.take().now_or_never().expect("a free run");
@@ -142,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_batch_is_taken_when_a_run_is_free() {
-        let slots = Slots::new(1, Intake::Batch { most: 50 });
+        let slots = Slots::new(1, Portion::Batch { most: 50 });
         assert_eq!(room(&slots), 50);
         slots.wait(1);
         assert_eq!(room(&slots), 0);

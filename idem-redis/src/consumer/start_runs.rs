@@ -64,11 +64,20 @@ async fn give_back(desk: &Desk, left: Option<Unit>, mut queue: mpsc::UnboundedRe
         units.push(unit);
     }
     let messages: Vec<Taken> = units.iter().flat_map(Unit::taken).collect();
+    // Not renewed from here on: the server counts them anew.
+    drop(units);
     for page in messages.chunks(PAGE) {
-        let leased: Vec<_> = page.iter().map(|message| message.leased).collect();
-        match desk.stream.give_back(&leased, desk.options.retry_on_idle).await {
+        let rest = |taken: &Taken| desk.options.rest(taken.leased.deliveries - 1);
+        let leased: Vec<_> = page.iter().map(|taken| (taken.leased, rest(taken))).collect();
+        match desk.stream.give_back(&leased).await {
             Ok(_) => desk.tell(Kind::GivenBack { ids: &ids(page) }),
-            Err(error) => desk.tell(Kind::SettleFailed { ids: &ids(page), error: &error }),
+            Err(error) => {
+                desk.tell(Kind::SettleFailed { ids: &ids(page), error: &error });
+                // The others go idle as well.
+                if !error.is_answer() {
+                    return;
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a consumer has done.
 
 /// What a consumer has done since it was built, and has in hand. All are counts of messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsumerStats {
     /// In hand now: taken and not yet settled. These are renewed.

@@ -23,7 +23,7 @@ pub(super) type Answer<T> = Result<T, BackendError>;
 pub(super) const PAGE: usize = 100;
 
 /// What one delivery is known by: the message, and which of its deliveries it is. The server counts
-/// them, and no other delivery of the message to this or another consumer has the same count.
+/// them, but for those that were given back unstarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leased {
     pub(super) id: MessageId,
@@ -191,29 +191,39 @@ impl Stream {
         Ok(runs.iter().map(|run| found.by_ref().take(run.len()).collect()).collect())
     }
 
-    /// Moves a message to the dead letters, if it is still as it was seen.
+    /// Moves messages to the dead letters, each if it is still as it was seen, and with its error.
     pub(super) async fn bury(
         &self,
-        seen: &Pending,
+        seen: &[(Pending, String)],
         dead: &str,
         delete: bool,
-        error: &str,
-    ) -> Answer<Owned> {
-        let mut call = scripts::BURY.on_both(&self.name, dead);
-        call.command.arg(&*self.group).arg(seen.consumer.as_slice());
-        push(&mut call.command, seen.leased);
-        call.command.arg(millis(seen.idle)).arg(flag(delete)).arg(error);
+    ) -> Vec<Answer<Owned>> {
+        let call = |(seen, error): &(Pending, String)| {
+            let mut call = scripts::BURY.on_both(&self.name, dead);
+            call.command.arg(&*self.group).arg(seen.consumer.as_slice());
+            push(&mut call.command, seen.leased);
+            call.command.arg(millis(seen.idle)).arg(flag(delete)).arg(error);
+            call
+        };
         let what = "moving a message to the dead letters";
-        let reply = self.call(what, &scripts::BURY, call).await?;
-        let found = replies::owned(what, &Value::Array(vec![reply]), 1)?;
-        Ok(found.first().copied().unwrap_or(Owned::Gone))
+        let calls = seen.iter().map(call).collect();
+        let replies = self.servers.carry(Some(&scripts::BURY), calls, self.times.command).await;
+        let judged = |reply: redis::RedisResult<Value>| {
+            let reply = reply.map_err(|error| unreached(what, self.times, &error))?;
+            let found = replies::owned(what, &Value::Array(vec![reply]), 1)?;
+            Ok(found.first().copied().unwrap_or(Owned::Gone))
+        };
+        replies.into_iter().map(judged).collect()
     }
 
-    /// Lets others take messages at once, as if they had been idle for so long and not been delivered.
-    pub(super) async fn give_back(&self, page: &[Leased], idle: Duration) -> Answer<u64> {
+    /// Lets others take messages at once, each as if it had been idle for so long and had not been
+    /// delivered.
+    pub(super) async fn give_back(&self, page: &[(Leased, Duration)]) -> Answer<u64> {
         let mut call = self.on_group(&scripts::GIVE_BACK);
-        call.command.arg(millis(idle));
-        page.iter().for_each(|leased| push(&mut call.command, *leased));
+        for (leased, idle) in page {
+            push(&mut call.command, *leased);
+            call.command.arg(millis(*idle));
+        }
         let what = "giving messages back";
         replies::number(what, &self.call(what, &scripts::GIVE_BACK, call).await?)
     }

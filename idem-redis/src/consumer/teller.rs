@@ -88,8 +88,12 @@ fn log(event: &ConsumerEvent<'_>) {
         };
     }
     match kind {
-        Kind::Created { stream: true } => log!(info, "the stream and its group have been created"),
-        Kind::Created { .. } => log!(info, "the group has been created"),
+        Kind::Created { stream, again: true } => {
+            log!(warn, stream_too = stream, "the group had vanished and has been created again");
+        }
+        Kind::Created { stream, again: false } => {
+            log!(info, stream_too = stream, "the group has been created");
+        }
         Kind::Read { count } => log!(trace, count, "messages were read"),
         Kind::ReadFailed { error } => {
             log!(warn, %error, "messages could not be read; the next attempt follows");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use idem_redis::RedisBackend;
 use idem_redis::consumer::{
-    Consumer, ConsumerBuilder, ConsumerError, ConsumerEvent, ConsumerEventKind as Kind, Fields,
-    Message, MessageId,
+    Batch, Consumer, ConsumerBuilder, ConsumerError, ConsumerEvent, ConsumerEventKind as Kind,
+    Fields, Message, MessageId,
 };
 use idem_tests::{Proxy, RedisServer, eventually};
 use tokio::sync::watch;
@@ -169,7 +169,7 @@ fn about(kind: &Kind<'_>) -> (Vec<MessageId>, String) {
         | Kind::Done { ids, .. }
         | Kind::GivenBack { ids, .. } => (ids.to_vec(), String::new()),
         Kind::Renewed { count, .. } | Kind::Read { count, .. } => (Vec::new(), count.to_string()),
-        Kind::Created { stream, .. } => (Vec::new(), stream.to_string()),
+        Kind::Created { stream, again, .. } => (Vec::new(), format!("{stream} {again}")),
         other => panic!("an event that the tests do not know: {other:?}"),
     }
 }
@@ -342,7 +342,7 @@ pub(crate) fn start(builder: ConsumerBuilder, works: &Works) -> Running {
 pub(crate) fn start_batches(builder: ConsumerBuilder, works: &Works) -> Running {
     let log = Log::default();
     let works = works.clone();
-    let consumer = builder.observer(log.observer()).handler(move |batch: Vec<Message<Fields>>| {
+    let consumer = builder.observer(log.observer()).handler(move |batch: Batch<Fields>| {
         let works = works.clone();
         async move {
             works.work(&batch).await;

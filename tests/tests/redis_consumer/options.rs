@@ -36,10 +36,10 @@ async fn options_that_contradict_each_other_are_refused_before_anything_is_creat
             "renew_every (1s) is at least 1 ms and shorter than retry_on_idle (1s)",
         ),
         (new().renew_every(Duration::ZERO), "renew_every (0ns) is at least 1 ms"),
-        (new().renew_every(IDLE / 2).without_renewal(), "renew_every contradicts without_renewal"),
-        (new().without_renewal().cancel_on_lease_lost(false), "cancel_on_lease_lost contradicts"),
+        (new().renew_every(IDLE / 2).renewal(false), "renew_every contradicts renewal(false)"),
+        (new().renewal(false).cancel_on_lease_lost(false), "cancel_on_lease_lost contradicts"),
         (
-            new().without_renewal().max_processing(IDLE),
+            new().renewal(false).max_processing(IDLE),
             "max_processing (1s) is shorter than retry_on_idle",
         ),
         (new().max_processing(Duration::ZERO), "max_processing is more than zero"),
@@ -56,6 +56,10 @@ async fn options_that_contradict_each_other_are_refused_before_anything_is_creat
         (new().backoff(Backoff::exponential(2 * second, second)), "more than its most"),
         (new().backoff(Backoff::fixed(25 * 3600 * second)), "a backoff is at most 24 h"),
         (
+            new().backoff(Backoff::exponential(IDLE / 10, IDLE)),
+            "a backoff of 1s at most does nothing",
+        ),
+        (
             Consumer::builder(&world.backend, "", ""),
             "the name of the stream is empty; the name of the group is empty",
         ),
@@ -67,7 +71,7 @@ async fn options_that_contradict_each_other_are_refused_before_anything_is_creat
     for (builder, fault) in [
         (new(), "say with batch(…) how many messages"),
         (new().batch(0), "a batch holds at least one message"),
-        (new().batch(100_001), "a batch holds at most 100000 messages"),
+        (new().batch(1_001), "a batch holds at most 1000 messages"),
         (new().batch(10).read_ahead(1), "read_ahead contradicts batch"),
     ] {
         let told = of_batches(builder).await;
@@ -142,7 +146,8 @@ async fn the_rights_that_are_asked_for_will_do() {
         .ask(&[&["ACL", "SETUSER", "worker", "reset", "on", ">secret"][..], &rights].concat());
     let backend = RedisBackend::connect(&world.server.url_of("worker", "secret")).await.unwrap();
     let works = crate::kit::Works::free();
-    let builder = builder(&backend).dead_letter("orders.dead").max_deliveries(2).delete_on_ack();
+    let builder =
+        builder(&backend).dead_letter("orders.dead").max_deliveries(2).delete_on_ack(true);
     let running = crate::kit::start(builder, &works);
     world.add();
     running.log.hears("done").await;
@@ -165,7 +170,7 @@ async fn a_name_that_runs_with_other_lease_options_is_refused() {
     for other in [
         other().retry_on_idle(2 * IDLE),
         other().renew_every(IDLE / 2),
-        other().without_renewal(),
+        other().renewal(false),
         other().cancel_on_lease_lost(false),
         builder(&backend).consumer("one").retry_on_idle(2 * IDLE),
     ] {

@@ -99,7 +99,7 @@ async fn a_message_that_cannot_be_read_is_among_the_dead_after_one_delivery() {
     let running = Running::start(builder.handler(got.handler()), log);
     let id = world.add_with(&["id", "seventeen"]);
     let told = running.log.hears("dead").await;
-    let why = "it cannot be read: field `id`: invalid value: another text, expected a number";
+    let why = "it cannot be read: field `id`: its text does not fit, expected a number (u64)";
     assert_eq!((told.ids, &*told.text), (vec![id], why));
     let dead = world.entries("orders.dead").swap_remove(0).1;
     assert!(dead.contains(&why.to_owned()) && dead.contains(&"seventeen".to_owned()), "{dead:?}");
@@ -202,8 +202,8 @@ async fn an_annotated_function_is_a_handler() {
 /// A handler can be tested without a stream.
 #[tokio::test]
 async fn a_message_can_be_made_for_a_test() {
-    let message = Message::for_test(MessageId::new(1, 0), order());
-    assert_eq!((message.id().to_string(), message.deliveries()), ("1-0".to_owned(), 1));
+    let message = Message::for_test(MessageId::new(1, 0), 2, order());
+    assert_eq!((message.id().to_string(), message.deliveries()), ("1-0".to_owned(), 2));
     assert!(!message.is_lost() && !message.token().is_cancelled());
     assert_eq!(*message, order());
 }

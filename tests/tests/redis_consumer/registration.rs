@@ -12,7 +12,7 @@ async fn stream_and_group_are_created_where_they_are_missing() {
     let world = World::start().await;
     let works = Works::free();
     let running = start(world.builder(), &works);
-    assert_eq!(running.log.hears("created").await.text, "true");
+    assert_eq!(running.log.hears("created").await.text, "true false");
     let id = world.add();
     works.begins(id).await;
     let other = start(world.builder(), &works);
@@ -29,8 +29,8 @@ async fn a_new_group_reads_what_is_there_unless_only_new_messages_are_asked_for(
         let there = world.add();
         let works = Works::free();
         let builder = world.builder();
-        let running = start(if only_new { builder.only_new() } else { builder }, &works);
-        assert_eq!(running.log.hears("created").await.text, "false");
+        let running = start(builder.only_new(only_new), &works);
+        assert_eq!(running.log.hears("created").await.text, "false false");
         let new = world.add();
         works.begins(new).await;
         assert_eq!(works.began(there), usize::from(!only_new));

@@ -43,7 +43,7 @@ async fn a_slow_handler_runs_once() {
 async fn without_renewal_a_slow_handler_runs_twice_at_once() {
     let world = World::start().await;
     let works = Works::gated();
-    let running = [1, 2].map(|_| start(world.builder().without_renewal(), &works));
+    let running = [1, 2].map(|_| start(world.builder().renewal(false), &works));
     world.add();
     eventually("it runs twice at once", || works.most_at_once() == 2).await;
     works.open();

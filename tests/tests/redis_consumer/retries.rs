@@ -342,9 +342,7 @@ async fn a_blocking_handler_that_takes_too_long_keeps_its_message_until_it_retur
 async fn what_is_done_is_deleted_where_that_is_asked_for() {
     for deletes in [true, false] {
         let world = World::start().await;
-        let builder = world.builder();
-        let builder = if deletes { builder.delete_on_ack() } else { builder };
-        let running = start(builder, &Works::free());
+        let running = start(world.builder().delete_on_ack(deletes), &Works::free());
         world.add();
         running.log.hears("done").await;
         assert_eq!(world.length(), usize::from(!deletes));

@@ -21,7 +21,7 @@ async fn a_group_that_vanished_delivers_again_what_was_pending_and_nothing_befor
     // A look at the group after that.
     tokio::time::sleep(IDLE / 2).await;
     let _: u64 = world.server.ask(&["XGROUP", "DESTROY", STREAM, GROUP]);
-    assert_eq!(running.log.hears("created").await.text, "false");
+    assert_eq!(running.log.hears("created").await.text, "false true");
     running.log.hears("lease_lost").await;
     slow.open();
     let new = world.add();
@@ -44,7 +44,8 @@ async fn a_stream_that_vanished_is_created_again_and_read_from_its_beginning() {
     works.begins(small).await;
     eventually("it is done", || world.is_done()).await;
     let _: Value = world.server.ask(&["FLUSHALL"]);
-    eventually("it is created", || running.log.of("created").last().unwrap().text == "true").await;
+    eventually("it is created", || running.log.of("created").last().unwrap().text == "true true")
+        .await;
     eventually("it is there", || !world.consumers_or_none().is_empty()).await;
     let id = world.add();
     works.begins(id).await;

@@ -95,7 +95,7 @@ fn build(backend: &RedisBackend, settings: &Settings, answers: &Arc<Answers>) ->
         .max_deliveries(MAX_DELIVERIES + u64::from(settings.kills))
         .backoff(REST)
         .dead_letter(names.dead)
-        .delete_on_ack()
+        .delete_on_ack(true)
         .grace(GRACE)
         .handler(move |order: Message<Order>| {
             let (billing, answers) = (Arc::clone(&billing), Arc::clone(&answers));

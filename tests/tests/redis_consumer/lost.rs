@@ -1,12 +1,13 @@
 //! Messages that are another's by now, or nobody's, while their handler runs.
 
+use idem_redis::RedisBackend;
 use idem_redis::consumer::{ConsumerBuilder, Fields, Message};
 use idem_tests::{Aim, Fault, Proxy, eventually};
 
 use redis::Value;
 
 use crate::kit::{
-    ACKNOWLEDGE, GROUP, IDLE, Log, Running, STREAM, Works, World, behind, builder, start,
+    ACKNOWLEDGE, GROUP, IDLE, Log, RENEW, Running, STREAM, Works, World, behind, builder, start,
     start_batches,
 };
 
@@ -191,6 +192,78 @@ async fn a_message_that_is_deleted_in_hand_is_finished_and_not_renewed_any_more(
     works.open();
     assert_eq!(running.log.hears("done").await.ids, [id]);
     assert_eq!(running.log.count("lease_lost"), 0);
+    running.end().await;
+}
+
+/// Those of one page that were deleted, and those that were not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_that_are_deleted_among_others_are_told_apart() {
+    let world = World::start().await;
+    let works = Works::gated();
+    let ids = [(); 4].map(|()| world.add());
+    let running = start_batches(world.builder().batch(10), &works);
+    works.begins(ids[3]).await;
+    for id in [ids[0], ids[2]] {
+        let _: u64 = world.server.ask(&["XDEL", STREAM, &id.to_string()]);
+    }
+    eventually("both are told", || running.log.count("trimmed") == 2).await;
+    let told: Vec<_> = running.log.of("trimmed").into_iter().flat_map(|told| told.ids).collect();
+    assert_eq!(told, [ids[0], ids[2]]);
+    tokio::time::sleep(2 * IDLE).await;
+    let rows = world.pending();
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[1], ids[3]]);
+    assert!(rows.iter().all(|row| row.idle < IDLE));
+    works.open();
+    assert_eq!(running.log.hears("done").await.ids, ids);
+    assert_eq!(running.log.count("lease_lost"), 0);
+    running.end().await;
+}
+
+/// Cut off, nothing is started any more once it may be another's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_that_is_cut_off_starts_nothing_that_may_be_anothers() {
+    let world = World::start().await;
+    let proxy = Proxy::start(&world.server);
+    let backend = behind(&proxy, IDLE / 2).await;
+    let works = Works::gated();
+    let cut_off = start(builder(&backend).read_ahead(1), &works);
+    let first = world.add();
+    works.begins(first).await;
+    let waits = world.add();
+    eventually("it is read ahead", || world.row(waits).is_some()).await;
+    proxy.refuse(true);
+    proxy.cut();
+    let free = Works::free();
+    let other = start(world.builder().concurrency(2), &free);
+    free.begins(waits).await;
+    // Its turn comes, and it does not know that it was lost.
+    works.open();
+    eventually("the first ends", || works.running() == 0).await;
+    tokio::time::sleep(2 * IDLE).await;
+    assert_eq!((works.began(waits), cut_off.log.count("lease_lost")), (0, 0));
+    proxy.heal();
+    eventually("it hears of it", || cut_off.log.has("lease_lost")).await;
+    cut_off.end().await;
+    other.end().await;
+    assert_eq!(works.began(waits), 0);
+}
+
+/// Its lease is renewed late and still stands: it is asked about, and started.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_is_in_doubt_and_still_ours_is_started() {
+    let world = World::start().await;
+    let proxy = Proxy::start(&world.server);
+    let backend = RedisBackend::connect(&proxy.url()).await.unwrap();
+    let works = Works::gated();
+    let running = start(builder(&backend).read_ahead(1), &works);
+    works.begins(world.add()).await;
+    let waits = world.add();
+    eventually("it is read ahead", || world.row(waits).is_some()).await;
+    let trap = proxy.on_request(Aim::script(RENEW), Fault::Cut(0));
+    eventually("it looks idle", || world.row(waits).unwrap().idle > IDLE).await;
+    works.open();
+    trap.lift();
+    works.begins(waits).await;
     running.end().await;
 }
 

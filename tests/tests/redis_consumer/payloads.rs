@@ -110,6 +110,51 @@ async fn a_message_that_cannot_be_read_is_among_the_dead_after_one_delivery() {
     running.end().await;
 }
 
+/// The code of a type may panic: that is a message that cannot be read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_while_a_message_is_read_is_one_that_cannot_be_read() {
+    #[derive(Debug)]
+    struct Panics;
+
+    impl<'de> Deserialize<'de> for Panics {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            panic!("a bug of its own")
+        }
+    }
+
+    let world = World::start().await;
+    let log = Log::default();
+    let builder = world.builder().dead_letter("orders.dead").observer(log.observer());
+    let consumer = builder.handler(async |_: Message<Panics>| Ok::<_, String>(()));
+    let running = Running::start(consumer, log);
+    let id = world.add();
+    let told = running.log.hears("dead").await;
+    let why = "it cannot be read: reading it panicked: a bug of its own";
+    assert_eq!((told.ids, &*told.text), (vec![id], why));
+    running.end().await;
+}
+
+/// A value may be a secret, and errors go to logs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_a_message_cannot_be_read_is_told_without_its_value() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Card {
+        id: u64,
+    }
+
+    let world = World::start().await;
+    let log = Log::default();
+    let builder = world.builder().dead_letter("orders.dead").observer(log.observer());
+    let consumer =
+        builder.field::<Json>("data").handler(async |_: Message<Card>| Ok::<_, String>(()));
+    let running = Running::start(consumer, log);
+    world.add_with(&["data", r#"{"id": "4111-secret"}"#]);
+    let told = running.log.hears("dead").await.text;
+    assert!(told.contains("expected u64") && !told.contains("secret"), "{told}");
+    running.end().await;
+}
+
 /// A field that is missing, and one with other bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn why_a_field_cannot_be_read_is_told() {

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use idem_redis::consumer::{Fields, Message};
-use idem_tests::eventually;
+use idem_redis::consumer::{Backoff, ConsumerError, Fields, Message};
+use idem_tests::{Aim, Fault, Proxy, eventually};
+use redis::Value;
 
-use crate::kit::{IDLE, Log, Running, Works, World, start};
+use crate::kit::{
+    GIVE_BACK, GROUP, IDLE, LONG, Log, Running, STREAM, Works, World, behind, builder, start,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_takes_nothing_more_and_lets_handlers_finish_under_their_leases() {
@@ -41,29 +44,126 @@ async fn after_the_grace_period_handlers_are_cancelled() {
     assert_eq!(world.row(held).unwrap().deliveries, 1);
 }
 
+/// Whatever the backoff is, and whether they are delivered for the first time or not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_taken_and_not_started_is_given_back_at_once_and_uncounted() {
     let world = World::start().await;
     let works = Works::gated();
-    let slow = 60 * IDLE;
-    let running = start(world.builder().retry_on_idle(slow).read_ahead(2), &works);
-    works.begins(world.add()).await;
-    let waits = [world.add(), world.add()];
-    eventually("both are read ahead", || running.consumer.stats().in_hand == 3).await;
+    let builder = || {
+        let backoff = Backoff::fixed(120 * IDLE);
+        world.builder().retry_on_idle(60 * IDLE).renew_every(IDLE / 10).backoff(backoff)
+    };
+    // The first has been delivered before, to somebody who is gone.
+    let again = world.add();
+    let _: Value = world.server.ask(&["XGROUP", "CREATE", STREAM, GROUP, "0"]);
+    let _: Value =
+        world.server.ask(&["XREADGROUP", "GROUP", GROUP, "gone", "STREAMS", STREAM, ">"]);
+    let idle = (200 * IDLE).as_millis().to_string();
+    let age = ["XCLAIM", STREAM, GROUP, "gone", "0", &again.to_string(), "IDLE", &idle, "JUSTID"];
+    let _: Value = world.server.ask(&age);
+    let running = start(builder().read_ahead(2), &works);
+    let others = [world.add(), world.add()];
+    eventually("all are in hand", || running.consumer.stats().in_hand == 3).await;
+    eventually("one runs", || works.running() == 1).await;
+    let (runs, _) = works.all_begun()[0];
     running.shut_down();
-    assert_eq!(running.log.hears("given_back").await.ids, waits);
+    let given = running.log.hears("given_back").await.ids;
+    assert_eq!((given.len(), given.contains(&runs)), (2, false));
     let free = Works::free();
     let since = Instant::now();
-    let other = start(world.builder().retry_on_idle(slow).concurrency(2), &free);
-    for id in waits {
-        free.begins(id).await;
+    let other = start(builder().concurrency(2), &free);
+    for id in &given {
+        free.begins(*id).await;
     }
     assert!(since.elapsed() < 5 * IDLE, "{:?}", since.elapsed());
-    assert!(free.all_begun().iter().all(|(_, deliveries)| *deliveries == 1));
-    assert!(waits.iter().all(|id| works.began(*id) == 0));
+    for (id, deliveries) in free.all_begun() {
+        assert_eq!(deliveries, if id == again { 2 } else { 1 }, "{others:?}");
+    }
+    assert!(given.iter().all(|id| works.began(*id) == 0));
+    let stats = running.consumer.stats();
+    assert_eq!((stats.given_back, stats.lost), (2, 0));
     works.open();
     running.ends().await.unwrap();
     other.end().await;
+}
+
+/// A renewal while they are given back finds them counted anew, which is no loss.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_given_back_is_not_told_to_be_lost() {
+    let world = World::start().await;
+    let proxy = Proxy::start(&world.server);
+    let backend = behind(&proxy, LONG).await;
+    let works = Works::gated();
+    let running = start(builder(&backend).read_ahead(2), &works);
+    works.begins(world.add()).await;
+    world.add_many(2);
+    eventually("both are read ahead", || running.consumer.stats().in_hand == 3).await;
+    let trap = proxy.on_reply(Aim::script(GIVE_BACK), Fault::Hold);
+    running.shut_down();
+    trap.strikes().await;
+    let renewed = running.log.count("renewed");
+    eventually("renewals go on", || running.log.count("renewed") > renewed + 1).await;
+    trap.lift();
+    running.log.hears("given_back").await;
+    works.open();
+    let log = running.log.clone();
+    running.ends().await.unwrap();
+    assert_eq!(log.count("lease_lost"), 0);
+}
+
+/// Each thing that is still to be asked of it would take its time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_ends_in_time_though_the_server_is_silent() {
+    let world = World::start().await;
+    let proxy = Proxy::start(&world.server);
+    let backend = behind(&proxy, IDLE / 2).await;
+    let works = Works::gated();
+    let (log, handles) = (Log::default(), works.clone());
+    let builder = builder(&backend).retry_on_idle(60 * IDLE).grace(IDLE);
+    let builder = builder.concurrency(40).read_ahead(1_000).max_deliveries(1).dead_letter("dead");
+    let consumer = builder.observer(log.observer()).handler(move |message: Message<Fields>| {
+        let works = handles.clone();
+        async move {
+            works.work(std::slice::from_ref(&message)).await;
+            Err::<(), _>("no")
+        }
+    });
+    let running = Running::start(consumer, log);
+    world.add_many(1_040);
+    eventually("all are in hand", || running.consumer.stats().in_hand == 1_040).await;
+    eventually("many run", || works.running() == 40).await;
+    let _silent = proxy.on_reply(Aim::all(), Fault::Swallow);
+    works.open();
+    running.log.hears("settle_failed").await;
+    let since = Instant::now();
+    running.end().await;
+    // Grace, two seconds, and what was under way.
+    assert!(since.elapsed() < 10 * IDLE, "{:?}", since.elapsed());
+}
+
+/// A long list of what is to be moved to the dead letters holds up neither reading nor a shutdown.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_backlog_holds_up_neither_reading_nor_a_shutdown() {
+    for (is_dead, backoff) in [(true, Backoff::default()), (false, Backoff::fixed(3600 * IDLE))] {
+        let world = World::start().await;
+        world.add_many(50_000);
+        let _: Value = world.server.ask(&["XGROUP", "CREATE", STREAM, GROUP, "0"]);
+        let all = ["COUNT", "50000", "STREAMS", STREAM, ">"];
+        let read = [&["XREADGROUP", "GROUP", GROUP, "gone"][..], &all].concat();
+        let _: Value = world.server.ask(&read);
+        tokio::time::sleep(IDLE).await;
+        let works = Works::free();
+        let most = if is_dead { 1 } else { 9 };
+        let builder = world.builder().max_deliveries(most).dead_letter("dead").backoff(backoff);
+        let running = start(builder, &works);
+        let since = Instant::now();
+        let new = world.add();
+        works.begins(new).await;
+        assert!(since.elapsed() < 3 * IDLE, "{:?}", since.elapsed());
+        let since = Instant::now();
+        running.end().await;
+        assert!(since.elapsed() < 3 * IDLE, "{:?}", since.elapsed());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,4 +306,17 @@ async fn a_blocking_handler_is_waited_for_past_the_grace_period() {
     let log = running.log.clone();
     running.end().await;
     assert_eq!((log.of("done")[0].ids.clone(), world.is_done()), (vec![id], true));
+}
+
+/// What is in hand is one run's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_runs_once_at_a_time() {
+    let world = World::start().await;
+    let running = start(world.builder(), &Works::free());
+    running.log.hears("created").await;
+    let again = running.consumer.clone().run(std::future::pending()).await.unwrap_err();
+    assert!(matches!(again, ConsumerError::Running(_)), "{again}");
+    let consumer = running.consumer.clone();
+    running.end().await;
+    consumer.run(std::future::ready(())).await.unwrap();
 }

@@ -358,6 +358,7 @@ pub(crate) const ACKNOWLEDGE: &str =
     include_str!("../../../idem-redis/scripts/consumer/acknowledge.lua");
 pub(crate) const CLAIM: &str = include_str!("../../../idem-redis/scripts/consumer/claim.lua");
 pub(crate) const BURY: &str = include_str!("../../../idem-redis/scripts/consumer/bury.lua");
+pub(crate) const FLOOR: &str = include_str!("../../../idem-redis/scripts/consumer/floor.lua");
 pub(crate) const GIVE_BACK: &str =
     include_str!("../../../idem-redis/scripts/consumer/give_back.lua");
 pub(crate) const CREATE: &str = include_str!("../../../idem-redis/scripts/consumer/create.lua");

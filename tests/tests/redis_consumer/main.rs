@@ -5,7 +5,9 @@
 
 mod kit;
 
+mod costs;
 mod deployments;
+mod logged;
 mod lost;
 mod options;
 mod payloads;

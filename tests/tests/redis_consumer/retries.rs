@@ -428,32 +428,37 @@ fn one_thread() -> tokio::runtime::Runtime {
 
 #[test]
 fn a_blocking_handler_whose_message_was_lost_before_it_had_a_thread_never_runs() {
-    one_thread().block_on(async {
-        let world = World::start().await;
-        let (works, log) = (Works::free(), Log::default());
-        let handles = works.clone();
-        let builder = world.builder().retry_on_idle(60 * IDLE).renew_every(IDLE / 4);
-        let (go, goes) = std::sync::mpsc::channel::<()>();
-        let goes = std::sync::Mutex::new(goes);
-        let consumer = builder.concurrency(2).observer(log.observer()).blocking_handler(
-            move |message: Message<Fields>| {
-                let _running = handles.begin(std::slice::from_ref(&message));
-                let _ = goes.lock().unwrap().recv();
-                Ok::<_, String>(())
-            },
-        );
-        let running = Running::start(consumer, log);
-        let ids = [world.add(), world.add()];
-        eventually("both are in hand", || running.consumer.stats().in_hand == 2).await;
-        eventually("one runs", || works.running() == 1).await;
-        let waits = ids.into_iter().find(|id| works.began(*id) == 0).unwrap();
-        world.steal(waits);
-        running.log.hears("lease_lost").await;
-        drop(go);
-        running.log.hears("done").await;
-        running.end().await;
-        assert_eq!(works.began(waits), 0);
-    });
+    for cancels in [true, false] {
+        one_thread().block_on(lost_before_it_has_a_thread(cancels));
+    }
+}
+
+async fn lost_before_it_has_a_thread(cancels: bool) {
+    let world = World::start().await;
+    let (works, log) = (Works::free(), Log::default());
+    let handles = works.clone();
+    let builder = world.builder().retry_on_idle(60 * IDLE).renew_every(IDLE / 4);
+    let builder = builder.cancel_on_lease_lost(cancels);
+    let (go, goes) = std::sync::mpsc::channel::<()>();
+    let goes = std::sync::Mutex::new(goes);
+    let consumer = builder.concurrency(2).observer(log.observer()).blocking_handler(
+        move |message: Message<Fields>| {
+            let _running = handles.begin(std::slice::from_ref(&message));
+            let _ = goes.lock().unwrap().recv();
+            Ok::<_, String>(())
+        },
+    );
+    let running = Running::start(consumer, log);
+    let ids = [world.add(), world.add()];
+    eventually("both are in hand", || running.consumer.stats().in_hand == 2).await;
+    eventually("one runs", || works.running() == 1).await;
+    let waits = ids.into_iter().find(|id| works.began(*id) == 0).unwrap();
+    world.steal(waits);
+    running.log.hears("lease_lost").await;
+    drop(go);
+    running.log.hears("done").await;
+    running.end().await;
+    assert_eq!(works.began(waits), 0);
 }
 
 /// The time for it counts from when it has a thread.

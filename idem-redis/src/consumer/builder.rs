@@ -96,8 +96,8 @@ impl<P: Payload> ConsumerBuilder<P> {
         self
     }
 
-    /// The most messages in a [`Batch`](super::Batch), for a handler that takes one: at most 1,000. A batch is what is
-    /// there when a run is free, and at least one message.
+    /// The most messages in a [`Batch`](super::Batch), for a handler that takes one: at most 1,000. A batch
+    /// is what is there when a run is free, and at least one message.
     pub fn batch(mut self, most: usize) -> Self {
         self.options.batch = Some(most);
         self
@@ -171,8 +171,9 @@ impl<P: Payload> ConsumerBuilder<P> {
     ///
     /// Messages are acknowledged when it returns `Ok`. When it returns `Err` or panics they are tried
     /// again; a [`Failure`] can say that they are not. An async closure that uses something of its
-    /// surroundings is written as `move |message| { let pool = pool.clone(); async move { … } }`. It is dropped when a message of its is lost, past `max_processing`, and at the end of the
-    /// grace period.
+    /// surroundings is written as `move |message| { let pool = pool.clone(); async move { … } }`. The
+    /// handler is dropped when a message of its is lost, past `max_processing`, and at the end of the grace
+    /// period.
     pub fn handler<I, F, Fut, T, E>(self, handler: F) -> Consumer
     where
         I: Input,

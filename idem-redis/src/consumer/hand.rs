@@ -163,11 +163,12 @@ impl Hand {
         }
     }
 
-    /// Those of these that were not known to be this consumer's at or after then.
+    /// Those of these that were not known to be this consumer's at or after then, and may be another's.
     pub(super) fn doubtful(&self, taken: &[Taken], since: Instant) -> Vec<Taken> {
         let mut state = self.lock();
         let is_doubtful = |taken: &&Taken| {
-            taken.find(&mut state.held).is_some_and(|message| message.known < since)
+            let found = taken.find(&mut state.held);
+            found.is_some_and(|message| message.stage == Stage::Leased && message.known < since)
         };
         taken.iter().filter(is_doubtful).copied().collect()
     }

@@ -219,6 +219,24 @@ async fn messages_that_are_deleted_among_others_are_told_apart() {
     running.end().await;
 }
 
+/// Nobody else can be given it, however long it waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_is_deleted_while_it_waits_for_a_run_is_run() {
+    let world = World::start().await;
+    let works = Works::gated();
+    let running = start(world.builder().read_ahead(1), &works);
+    works.begins(world.add()).await;
+    let waits = world.add();
+    eventually("it is read ahead", || world.row(waits).is_some()).await;
+    let _: u64 = world.server.ask(&["XDEL", STREAM, &waits.to_string()]);
+    running.log.hears("trimmed").await;
+    tokio::time::sleep(2 * IDLE).await;
+    works.open();
+    eventually("both are done", || running.consumer.stats().done == 2).await;
+    assert_eq!((works.began(waits), running.log.count("lease_lost")), (1, 0));
+    running.end().await;
+}
+
 /// Cut off, nothing is started any more once it may be another's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_consumer_that_is_cut_off_starts_nothing_that_may_be_anothers() {

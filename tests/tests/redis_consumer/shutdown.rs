@@ -98,6 +98,8 @@ async fn what_is_given_back_is_not_told_to_be_lost() {
     works.begins(world.add()).await;
     world.add_many(2);
     eventually("both are read ahead", || running.consumer.stats().in_hand == 3).await;
+    // So that the first reply is that of the script.
+    let _: Value = world.server.ask(&["SCRIPT", "LOAD", GIVE_BACK]);
     let trap = proxy.on_reply(Aim::script(GIVE_BACK), Fault::Hold);
     running.shut_down();
     trap.strikes().await;

@@ -312,7 +312,7 @@ impl Loss {
     fn of(hold: Option<&Hold>, lost: Vec<MessageId>) -> Self {
         let all = match hold {
             Some(hold) => {
-                hold.lose(&lost);
+                hold.lose();
                 hold.all().to_vec()
             }
             None => lost.clone(),

@@ -1,7 +1,7 @@
 //! What a run of a handler and those who see to its messages tell each other.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ pub(crate) struct Hold {
     /// Its messages.
     all: Vec<MessageId>,
     cancel_on_lost: bool,
-    lost: Mutex<Vec<MessageId>>,
+    is_lost: AtomicBool,
     /// The first reason: later ones do not change how the run is judged.
     why: OnceLock<Stop>,
     /// Cancelled with a reason for it, and by nobody but this.
@@ -40,7 +40,7 @@ impl Hold {
         Self {
             all,
             cancel_on_lost,
-            lost: Mutex::default(),
+            is_lost: AtomicBool::new(false),
             why: OnceLock::new(),
             token: CancellationToken::new(),
             has_ended: AtomicBool::new(false),
@@ -57,15 +57,15 @@ impl Hold {
     }
 
     /// Messages of the run are another's.
-    pub(super) fn lose(&self, lost: &[MessageId]) {
-        self.lost().extend_from_slice(lost);
+    pub(super) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
         if self.cancel_on_lost {
             self.stop(Stop::Lost);
         }
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        !self.lost().is_empty()
+        self.is_lost.load(Ordering::Acquire)
     }
 
     pub(super) fn stop(&self, why: Stop) {
@@ -101,9 +101,5 @@ impl Hold {
         if !self.has_ended.load(Ordering::Acquire) {
             ended.await;
         }
-    }
-
-    fn lost(&self) -> MutexGuard<'_, Vec<MessageId>> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -89,10 +89,10 @@ fn log(event: &ConsumerEvent<'_>) {
     }
     match kind {
         Kind::Created { stream, again: true } => {
-            log!(warn, stream_too = stream, "the group had vanished and has been created again");
+            log!(warn, with_stream = stream, "the group had vanished and has been created again");
         }
         Kind::Created { stream, again: false } => {
-            log!(info, stream_too = stream, "the group has been created");
+            log!(info, with_stream = stream, "the group has been created");
         }
         Kind::Read { count } => log!(trace, count, "messages were read"),
         Kind::ReadFailed { error } => {
